@@ -1,0 +1,7 @@
+"""``python -m gluonjax``."""
+
+import sys
+
+from gluonjax.port.cli import main
+
+sys.exit(main())

@@ -1,0 +1,44 @@
+"""Thread-local modes: recording, training, np-shape, np-array."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Modes(threading.local):
+    """What one thread is doing. Read attributes directly; change them through the context managers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recording: bool = False
+        self.training: bool = False
+        self.np_shape: bool = False
+        self.np_array: bool = False
+        self.np_default_dtype: bool = False
+        # While a whole step is traced, functions that want to see handle reads and writes.
+        self.tracer: object | None = None
+
+
+modes = Modes()
+
+
+@contextmanager
+def mode(**changes: bool) -> Iterator[None]:
+    """Set some modes for the block and put the old values back.
+
+    >>> with mode(training=True):
+    ...     modes.training
+    True
+    >>> modes.training
+    False
+    """
+    before = {name: getattr(modes, name) for name in changes}
+    for name, value in changes.items():
+        setattr(modes, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(modes, name, value)

@@ -1,0 +1,149 @@
+"""Rules for JAX's threefry random numbers: the same bits as JAX, computed with NumPy.
+
+Keys are one 64-bit item each (two 32-bit words in memory order, see `site.KEY_DTYPE`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonjax._engine._numpy_rules.site import KEY_DTYPE, Function, Rule, Site, identity
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+_WORD = np.uint64(32)
+
+
+def threefry(key: tuple[Any, Any], counts: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The threefry-2x32 block function (20 rounds) on arrays of 32-bit words.
+
+    Args:
+        key: Two uint32 arrays.
+        counts: Two uint32 arrays; broadcast against the key.
+
+    Returns:
+        Two uint32 arrays.
+    """
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
+    x, y = np.asarray(counts[0] + schedule[0]), np.asarray(counts[1] + schedule[1])
+    for block in range(5):
+        for rotation in _ROTATIONS[block % 2]:
+            x = np.add(x, y)
+            y = np.bitwise_or(np.left_shift(y, np.uint32(rotation)), np.right_shift(y, np.uint32(32 - rotation)))
+            y = np.bitwise_xor(y, x)
+        x = np.add(x, schedule[(block + 1) % 3])
+        y = np.add(np.add(y, schedule[(block + 2) % 3]), np.uint32(block + 1))
+    return x, y
+
+
+def _words(keys: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The two words of every key, shape as the keys'."""
+    pairs = np.ascontiguousarray(keys).reshape(np.shape(keys) + (1,)).view(np.uint32)
+    return pairs[..., 0], pairs[..., 1]
+
+
+def _keys(first: Any, second: Any) -> np.ndarray:
+    """Joins two words to keys."""
+    pairs = np.empty(np.shape(first) + (2,), np.uint32)
+    pairs[..., 0], pairs[..., 1] = first, second
+    return pairs.view(KEY_DTYPE).reshape(np.shape(first))
+
+
+def _partitionable() -> bool:
+    """Whether JAX numbers its blocks in the newer way, the only one written down here."""
+    return bool(jax.config.jax_threefry_partitionable)
+
+
+def _counts(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """High and low words of the positions 0, 1, 2, ... in a shape."""
+    positions = np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)
+    return (positions >> _WORD).astype(np.uint32), positions.astype(np.uint32)
+
+
+def _seed_words(seed: Any) -> tuple[np.ndarray, np.ndarray]:
+    """High and low word of an integer; narrow ones have a high word of zero, negative ones too."""
+    seed = np.asarray(seed)
+    if seed.dtype.itemsize < 8:
+        return np.zeros(seed.shape, np.uint32), seed.astype(np.uint32)
+    bits = seed.view(np.uint64)
+    return (bits >> _WORD).astype(np.uint32), bits.astype(np.uint32)
+
+
+def spread(keys: Any, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """A batch of keys as words with `rank` axes of length one behind."""
+    shape = np.shape(keys) + (1,) * rank
+    first, second = _words(keys)
+    return first.reshape(shape), second.reshape(shape)
+
+
+def split(keys: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """New keys of shape `keys.shape + shape`."""
+    return _keys(*threefry(spread(keys, len(shape)), _counts(shape)))
+
+
+def bits(keys: Any, width: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Random unsigned integers of a width in bits, shape `keys.shape + shape`."""
+    first, second = threefry(spread(keys, len(shape)), _counts(shape))
+    if width == 64:
+        return (first.astype(np.uint64) << _WORD) | second
+    mixed = first ^ second
+    return mixed if width == 32 else mixed.astype(np.dtype(f"u{width // 8}"))
+
+
+def _random_bits(site: Site) -> Function | None:
+    width, shape = site.params["bit_width"], tuple(site.params["shape"])
+    if not _partitionable() or width not in (8, 16, 32, 64):
+        return None
+    return lambda keys: bits(keys, width, shape)
+
+
+def _random_split(site: Site) -> Function | None:
+    shape = tuple(site.params["shape"])
+    return (lambda keys: split(keys, shape)) if _partitionable() else None
+
+
+def _random_fold_in(site: Site) -> Function:
+    return lambda keys, data: _keys(*threefry(_words(keys), _seed_words(data)))
+
+
+def _random_seed(site: Site) -> Function | None:
+    if site.params["impl"].name != "threefry2x32":
+        return None
+    return lambda seed: _keys(*_seed_words(seed))
+
+
+def _random_wrap(site: Site) -> Function | None:
+    if site.params["impl"].name != "threefry2x32":
+        return None
+    shape = site.outs[0].shape
+    return lambda pairs: np.ascontiguousarray(pairs).view(KEY_DTYPE).reshape(shape)
+
+
+def _random_unwrap(site: Site) -> Function:
+    shape = site.outs[0].shape
+    return lambda keys: np.ascontiguousarray(keys).reshape(shape[:-1] + (1,)).view(np.uint32)
+
+
+def _threefry(site: Site) -> Function:
+    return lambda k1, k2, x1, x2: threefry((k1, k2), (x1, x2))
+
+
+RULES: dict[str, Rule] = {
+    "threefry2x32": _threefry,
+    "random_bits": _random_bits,
+    "random_split": _random_split,
+    "random_fold_in": _random_fold_in,
+    "random_seed": _random_seed,
+    "random_wrap": _random_wrap,
+    "random_unwrap": _random_unwrap,
+    "random_clone": lambda site: identity,
+}
+
+
+def work(site: Site) -> float:
+    """Twenty rounds of five operations for each pair of words."""
+    return 100.0 * max(site.outs[0].size, 1)

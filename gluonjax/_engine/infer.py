@@ -1,0 +1,272 @@
+"""Shapes and dtypes of a whole graph, from what is known of some variables: forwards and backwards until nothing changes.
+
+Unknown dimensions are ``None`` here. MXNet's 0 (or -1 in numpy mode) exists only in ``from_user`` and ``to_user``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gluonjax._base.attrs import parse_shape
+from gluonjax._base.dtypes import CODE_TO_DTYPE, DEFAULT_DTYPE
+from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._engine.graph import Entry, Graph, Node
+from gluonjax._engine.probe import Call
+from gluonjax._ops.opdef import Shape
+from gluonjax._ops.rules import merge_shapes
+
+_ROUNDS = 100
+
+
+def from_user(shape: Sequence[int] | None, np_shape: bool) -> Shape | None:
+    """MXNet's spelling of a shape -> ours: 0 is unknown (-1 in numpy mode), an empty legacy shape is unknown."""
+    if shape is None or (not np_shape and len(shape) == 0):
+        return None
+    return tuple(None if (dim < 0 if np_shape else dim <= 0) else int(dim) for dim in shape)
+
+
+def to_user(shape: Shape | None, np_shape: bool) -> tuple[int, ...] | None:
+    """Our spelling of a shape -> MXNet's."""
+    if shape is None:
+        return None if np_shape else ()
+    return tuple((-1 if np_shape else 0) if dim is None else dim for dim in shape)
+
+
+def is_complete(shape: Shape | None) -> bool:
+    return shape is not None and None not in shape
+
+
+def match_names(graph: Graph, known: Mapping[str, Any], source: str) -> None:
+    """Raise MXNetError where a name is no variable of the graph."""
+    names = [node.name for node in graph.variables]
+    for key in known:
+        if key not in names:
+            listed = "".join(f"\t[{i}]{name}\n" for i, name in enumerate(names))
+            raise MXNetError(f"{source}Keyword argument name {key} not found.\nCandidate arguments:\n{listed}")
+
+
+def _where(node: Node, error: Exception) -> MXNetError:
+    kind = type(error) if isinstance(error, MXNetError) else OperatorError
+    return kind(f"Error in operator {node.name}: {error}")
+
+
+class _Table:
+    """What is known of every entry."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.values: dict[tuple[int, int], Any] = {}
+        self.done: set[int] = set()
+        self.calls: dict[int, Call] = {}
+
+    def get(self, entry: Entry) -> Any:
+        return self.values.get((id(entry[0]), entry[1]))
+
+    def outputs(self, node: Node) -> list[Any]:
+        return [self.values.get((id(node), index)) for index in range(node.output_count)]
+
+    def call(self, node: Node) -> Call:
+        found = self.calls.get(id(node))
+        if found is None:
+            assert node.op is not None
+            found = self.calls[id(node)] = Call(node.op, node.parsed, node.input_labels)
+        return found
+
+    def of(self, nodes: Sequence[Node]) -> list[Any]:
+        return [self.values.get((id(node), 0)) for node in nodes]
+
+    def run(self, step: Any) -> None:
+        """Apply ``step(table, node) -> changed`` over the graph, forwards and backwards, to a fixed point."""
+        for _ in range(_ROUNDS):
+            changed = False
+            for nodes in (self.graph.order, tuple(reversed(self.graph.order))):
+                for node in nodes:
+                    if node.op is not None and id(node) not in self.done:
+                        changed |= step(self, node)
+                if len(self.done) == sum(node.op is not None for node in self.graph.order):
+                    return
+            if not changed:
+                return
+
+
+class ShapeTable(_Table):
+    """Shapes of every entry of a graph."""
+
+    def put(self, entry: Entry, shape: Shape | None) -> bool:
+        """Add information; True where it is new. Raises OperatorError where it contradicts what is known."""
+        if shape is None:
+            return False
+        key = (id(entry[0]), entry[1])
+        old = self.values.get(key)
+        new = merge_shapes(old, shape)
+        if new == old:
+            return False
+        self.values[key] = new
+        return True
+
+    def complete(self) -> bool:
+        return all(
+            is_complete(self.values.get((id(node), index)))
+            for node in self.graph.order for index in range(node.output_count)
+        )  # fmt: skip
+
+    def overrides(self) -> dict[int, tuple[int, ...]]:
+        """Shapes of nodes such as ``zeros(shape=(0, 10))`` whose own attribute leaves dimensions open, by position."""
+        return {
+            position: self.values[(id(node), 0)] for position, node in enumerate(self.graph.order)
+            if open_shape(node) and is_complete(self.values.get((id(node), 0)))
+        }  # fmt: skip
+
+
+def open_shape(node: Node) -> bool:
+    """True for a creation node whose shape attribute has unknown (0) dimensions; MXNet fills them in from its users."""
+    if node.op is None or node.inputs or not isinstance(node.parsed.get("shape"), tuple):
+        return False
+    shape = node.parsed["shape"]
+    return 0 in shape or (shape == () and node.op.name in ("_zeros", "_ones", "_full", "_zeros_without_dtype"))
+
+
+def infer_shapes(graph: Graph, known: Mapping[str, Shape | None], np_shape: bool = False) -> ShapeTable:
+    """Infer as much as possible. Raises MXNetError naming the operator where shapes contradict each other.
+
+    Args:
+        known: shapes of variables by name, unknown dimensions None.
+    """
+    table = ShapeTable(graph)
+    for node in graph.variables:
+        shape = known.get(node.name)
+        if shape is None and "__shape__" in node.attrs:
+            shape = from_user(parse_shape(node.attrs["__shape__"]), np_shape)
+        table.put((node, 0), shape)
+    # Creation operators whose zeros are sizes in numpy mode are complete by themselves.
+    table.run(_shape_step if not np_shape else _np_shape_step)
+    return table
+
+
+def _np_shape_step(table: ShapeTable, node: Node) -> bool:
+    return _shape_step(table, node, False)
+
+
+def _shape_step(table: ShapeTable, node: Node, zero_is_open: bool = True) -> bool:
+    op = node.op
+    assert op is not None
+    call = table.call(node)
+    inputs = [table.get(entry) for entry in node.inputs]
+    outputs = table.outputs(node)
+    changed = False
+    try:
+        if zero_is_open and open_shape(node):
+            own = node.parsed["shape"]
+            if own:
+                changed |= table.put((node, 0), tuple(dim or None for dim in own))
+            if is_complete(table.get((node, 0))):
+                table.done.add(id(node))
+            return changed
+        by_label = dict(zip(call.labels, inputs))
+        if op.param_shapes is not None:
+            for label, shape in op.param_shapes(by_label, node.parsed).items():
+                if label in by_label:
+                    by_label[label] = _fill(by_label[label], shape)
+        if op.unify is not None:
+            by_label, outputs = op.unify(by_label, outputs, node.parsed)
+        inputs = [by_label.get(label, shape) for label, shape in zip(call.labels, inputs)]
+        if not op.host:
+            if all(is_complete(shape) for shape in inputs):
+                exact = call.exact_shapes(inputs)
+                outputs = [merge_shapes(old, new) for old, new in zip(outputs, exact)]
+                table.done.add(id(node))
+            elif all(shape is not None for shape in inputs):
+                partial = call.partial_shapes(inputs)
+                outputs = [_merge_quietly(old, new) for old, new in zip(outputs, partial)]
+                inputs = call.solve_backwards(inputs, outputs)
+        for entry, shape in zip(node.inputs, inputs):
+            changed |= table.put(entry, shape)
+        for index, shape in enumerate(outputs):
+            changed |= table.put((node, index), shape)
+    except MXNetError as error:
+        raise _where(node, error) from None
+    return changed
+
+
+def _fill(given: Shape | None, inferred: Shape) -> Shape | None:
+    if given is not None and len(given) == len(inferred) and all(
+        a is None or b is None or a == b for a, b in zip(given, inferred)
+    ):  # fmt: skip
+        return merge_shapes(given, inferred)
+    if given is None:
+        return inferred
+    provided = "[" + ",".join("-1" if dim is None else str(dim) for dim in given) + "]"
+    wanted = "(" + ",".join("?" if dim is None else str(dim) for dim in inferred) + ")"
+    raise OperatorError(f"Shape inconsistent, Provided = {provided}, inferred shape={wanted}")
+
+
+def _merge_quietly(old: Shape | None, new: Shape | None) -> Shape | None:
+    try:
+        return merge_shapes(old, new)
+    except OperatorError:
+        return old
+
+
+class DtypeTable(_Table):
+    """Dtypes of every entry of a graph."""
+
+    def put(self, entry: Entry, dtype: np.dtype | None) -> bool:
+        key = (id(entry[0]), entry[1])
+        old = self.values.get(key)
+        if dtype is None or old == dtype:
+            return False
+        if old is not None:
+            raise OperatorError(f"Incompatible attr: expected {old}, got {dtype}")
+        self.values[key] = dtype
+        return True
+
+
+def infer_dtypes(
+    graph: Graph, known: Mapping[str, np.dtype], fill: bool = False, shapes: ShapeTable | None = None
+) -> DtypeTable:
+    """Infer as much as possible. Raises MXNetError naming the operator where dtypes contradict each other.
+
+    Args:
+        known: dtypes of variables by name.
+        fill: give variables that nothing determines the default, float32.
+        shapes: known shapes; without them operators are asked about stand-in shapes.
+    """
+    table = DtypeTable(graph)
+    for node in graph.variables:
+        dtype = known.get(node.name)
+        if dtype is None and "__dtype__" in node.attrs and int(node.attrs["__dtype__"]) >= 0:
+            dtype = CODE_TO_DTYPE[int(node.attrs["__dtype__"])]
+        table.put((node, 0), dtype)
+
+    def step(table: DtypeTable, node: Node) -> bool:
+        return _dtype_step(table, node, shapes)
+
+    table.run(step)
+    if fill:
+        for node in graph.variables:
+            if table.put((node, 0), DEFAULT_DTYPE):
+                table.run(step)
+    return table
+
+
+def _dtype_step(table: DtypeTable, node: Node, shapes: ShapeTable | None) -> bool:
+    call = table.call(node)
+    inputs = [table.get(entry) for entry in node.inputs]
+    outputs = table.outputs(node)
+    known_shapes = [shapes.get(entry) if shapes is not None else None for entry in node.inputs]
+    changed = False
+    try:
+        inputs = call.input_dtypes(inputs, outputs, known_shapes)
+        for entry, dtype in zip(node.inputs, inputs):
+            changed |= table.put(entry, dtype)
+        if None in outputs:
+            for index, dtype in enumerate(call.output_dtypes(inputs, known_shapes)):
+                changed |= table.put((node, index), dtype)
+        if None not in inputs and None not in table.outputs(node):
+            table.done.add(id(node))
+    except MXNetError as error:
+        raise _where(node, error) from None
+    return changed

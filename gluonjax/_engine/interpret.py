@@ -1,0 +1,450 @@
+"""The cold tier: evaluates a jaxpr with NumPy, so that an operator met for the first time need not be compiled.
+
+`build` turns a jaxpr into a `Program` once: nested calls are inlined, equations that nobody reads are dropped, what
+depends on constants only is computed at once, and every remaining equation becomes one prepared function on numbered
+slots. Calling the program then costs little more than the NumPy calls in it. What each primitive means is written in
+`_numpy_rules`, one table per theme; a primitive without a rule makes `build` answer None, and the caller compiles.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import Literal
+
+from gluonjax._engine._numpy_rules import ELEMENTWISE, RULES, work
+from gluonjax._engine._numpy_rules.site import KEY_DTYPE, Inner, Operand, Site, identity
+
+#: Equations that only wrap a jaxpr, and the parameters under which the supported JAX versions keep it.
+_CALLS = frozenset({
+    "jit", "pjit", "closed_call", "core_call", "call", "named_call", "remat", "remat2", "checkpoint",
+    "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
+})  # fmt: skip
+_CALL_PARAMETERS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+
+#: An equation on constants is computed while building if that costs no more than this.
+_FOLD_LIMIT = 65536.0
+
+#: Views: they write nothing.
+_FREE = frozenset({"reshape", "squeeze", "expand_dims", "transpose", "slice", "rev", "split", "unstack",
+                   "broadcast_in_dim", "bitcast_convert_type", "dynamic_slice"})  # fmt: skip
+
+_KEY_NAME = "key<fry>"
+
+Run = Callable[[Sequence[Any]], Sequence[Any]]
+Step = Callable[[list[Any]], None]
+
+
+class _NoRule(Exception):
+    """Ends a build at an equation that cannot be interpreted."""
+
+
+# ------------------------------------------------------------------------------------- floating-point warnings
+
+
+class _Quiet(threading.local):
+    """One context per thread in which NumPy reports no floating-point events, as XLA reports none.
+
+    Entering a ready context costs a fraction of what `np.errstate` costs.
+    """
+
+    def __init__(self) -> None:
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
+
+
+_quiet = _Quiet()
+
+
+class Program:
+    """A jaxpr made ready to run on NumPy values.
+
+    Args:
+        run: Computes the outputs from a sequence of inputs.
+        cost: Estimated elementary operations of one call.
+    """
+
+    __slots__ = ("_run", "cost")
+
+    def __init__(self, run: Run, cost: float) -> None:
+        self._run = run
+        self.cost = cost
+
+    def __call__(self, values: Sequence[Any]) -> tuple[np.ndarray, ...]:
+        """Computes the outputs.
+
+        Args:
+            values: One per input of the jaxpr: NumPy arrays of exactly its shape and dtype, Python numbers for
+                weakly typed scalars, JAX key arrays (or their uint32 key data) for random keys. Never written to.
+
+        Returns:
+            NumPy arrays of the jaxpr's output shapes and dtypes (JAX key arrays for keys). They may be views of the
+            inputs or be shared between calls: nobody may write into them.
+        """
+        try:
+            return _quiet.run(self._run, values)  # type: ignore[return-value]
+        except RuntimeError:
+            # The thread is inside its quiet context already: a finalizer or signal handler interrupted a program.
+            with np.errstate(all="ignore"):
+                return self._run(values)  # type: ignore[return-value]
+
+
+# ------------------------------------------------------------------------------------------------------ building
+
+
+def build(closed_jaxpr: Any) -> Program | None:
+    """Prepares a closed jaxpr for evaluation with NumPy.
+
+    Args:
+        closed_jaxpr: As from `jax.make_jaxpr(f)(...)` or `jax.jit(f).trace(...).jaxpr`.
+
+    Returns:
+        The program, or None if some equation, at any depth, cannot be interpreted.
+
+    >>> import jax, numpy
+    >>> program = build(jax.make_jaxpr(lambda x: x + 1)(numpy.ones(2, "float32")))
+    >>> program([numpy.array([1, 2], "float32")])[0].tolist()
+    [2.0, 3.0]
+    """
+    if closed_jaxpr.effects:
+        return None
+    try:
+        builder = _quiet.run(_Builder, closed_jaxpr)
+    except _NoRule:
+        return None
+    return Program(builder.outer(), builder.cost)
+
+
+def _operand(aval: Any) -> Operand:
+    """Shape and dtype of an abstract value as rules see them: a key is one opaque item."""
+    dtype = aval.dtype
+    if not isinstance(dtype, np.dtype):
+        if dtype.name != _KEY_NAME:
+            raise _NoRule
+        dtype = KEY_DTYPE
+    return Operand(aval.shape, dtype)
+
+
+def _is_key(aval: Any) -> bool:
+    return not isinstance(aval.dtype, np.dtype)
+
+
+def _constant(value: Any, aval: Any) -> np.ndarray:
+    """A literal or captured constant as a plain NumPy array of the dtype that the jaxpr says."""
+    if _is_key(aval):
+        return _key_in(value)
+    return np.asarray(value, aval.dtype)
+
+
+def _key_in(value: Any) -> np.ndarray:
+    """JAX keys, or their uint32 words, as 64-bit items."""
+    data = value if isinstance(value, np.ndarray) else np.asarray(jax.random.key_data(value))
+    return np.ascontiguousarray(data).view(KEY_DTYPE).reshape(data.shape[:-1])
+
+
+def _key_out(value: np.ndarray) -> jax.Array:
+    """64-bit items as a JAX key array."""
+    value = np.ascontiguousarray(value)
+    return jax.random.wrap_key_data(value.reshape(np.shape(value) + (1,)).view(np.uint32), impl="threefry2x32")
+
+
+def _own(value: np.ndarray) -> np.ndarray:
+    """Writes a broadcast view out: an output must not be one element that poses as many."""
+    return value.copy() if 0 in value.strides and value.size > 1 else value
+
+
+class _Builder:
+    """Builds one jaxpr: slots for its values, and the steps that fill them."""
+
+    def __init__(self, closed_jaxpr: Any) -> None:
+        jaxpr = getattr(closed_jaxpr, "jaxpr", closed_jaxpr)
+        self.in_avals = [variable.aval for variable in jaxpr.invars]
+        self.out_avals = [variable.aval for variable in jaxpr.outvars]
+        self.slots: list[Any] = list(self.in_avals)  # the abstract value of each slot
+        self.constants: dict[int, np.ndarray] = {}
+        self.fresh: set[int] = set()  # slots that hold neither views nor constants
+        self.cost = 0.0
+        self.elementwise = True
+        self.entries: dict[int, Callable[[Any], Any]] = {}
+        equations: list[tuple[Any, list[int], list[int]]] = []
+        outputs = self._flatten(closed_jaxpr, list(range(len(self.in_avals))), equations)
+        live = self._live(equations, outputs)
+        self._convert_scalars_at_entry(live, outputs)
+        self.steps: list[tuple[Callable[..., Any], list[int], list[int]]] = []
+        alias: dict[int, int] = {}
+        for equation, ins, outs in live:
+            self._add(equation, [alias.get(slot, slot) for slot in ins], outs, alias)
+        self.outputs = [alias.get(slot, slot) for slot in outputs]
+
+    def _flatten(self, closed: Any, arguments: list[int], equations: list[Any]) -> list[int]:
+        """Appends a jaxpr's equations, those of nested calls in place; returns the slots of its outputs."""
+        jaxpr = getattr(closed, "jaxpr", closed)
+        slots, names = self.slots, dict(zip(jaxpr.invars, arguments))
+        for variable, value in zip(jaxpr.constvars, getattr(closed, "consts", ())):
+            names[variable] = self._new_constant(_constant(value, variable.aval), variable.aval)
+        for equation in jaxpr.eqns:
+            ins = [
+                self._new_constant(_constant(v.val, v.aval), v.aval) if isinstance(v, Literal) else names[v]
+                for v in equation.invars
+            ]
+            name = equation.primitive.name
+            if name in _CALLS:
+                outs = self._flatten(_called(equation.params), ins, equations)
+            elif name == "custom_linear_solve":
+                outs = self._flatten(equation.params["jaxprs"].solve, _solve_arguments(equation, ins), equations)
+            else:
+                outs = list(range(len(slots), len(slots) + len(equation.outvars)))
+                slots.extend(variable.aval for variable in equation.outvars)
+                equations.append((equation, ins, outs))
+            names.update(zip(equation.outvars, outs))
+        return [
+            self._new_constant(_constant(v.val, v.aval), v.aval) if isinstance(v, Literal) else names[v]
+            for v in jaxpr.outvars
+        ]
+
+    def _new_constant(self, value: np.ndarray, aval: Any) -> int:
+        slot = len(self.slots)
+        self.slots.append(aval)
+        self.constants[slot] = value
+        return slot
+
+    @staticmethod
+    def _live(equations: list[Any], outputs: list[int]) -> list[Any]:
+        """The equations that some output depends on."""
+        needed, live = set(outputs), []
+        for entry in reversed(equations):
+            if not needed.isdisjoint(entry[2]):
+                live.append(entry)
+                needed.update(entry[1])
+        live.reverse()
+        return live
+
+    def _convert_scalars_at_entry(self, live: list[Any], outputs: list[int]) -> None:
+        """Prepares the inputs that may arrive as something else than an array of their dtype.
+
+        Where a weakly typed scalar is only ever converted to one other dtype, it is converted at once.
+        """
+        for slot, aval in enumerate(self.in_avals):
+            if _is_key(aval):
+                _operand(aval)  # refuses keys of another generator
+                self.entries[slot] = _key_in
+            elif aval.weak_type and aval.shape == ():
+                dtype = aval.dtype
+                users = [equation for equation, ins, _ in live if slot in ins]
+                targets = {
+                    user.params["new_dtype"] if user.primitive.name == "convert_element_type" else None for user in users
+                }
+                if len(targets) == 1 and slot not in outputs and dtype.kind == "f":
+                    (target,) = targets
+                    if target is not None and np.dtype(target).kind not in "iub":
+                        dtype = np.dtype(target)
+                        self.slots[slot] = users[0].outvars[0].aval
+                self.entries[slot] = _scalar_entry(dtype)
+
+    def _add(self, equation: Any, ins: list[int], outs: list[int], alias: dict[int, int]) -> None:
+        """Adds the step of one equation, unless it changes nothing or is constant."""
+        name = equation.primitive.name
+        rule = RULES.get(name)
+        if rule is None:
+            raise _NoRule
+        slots = self.slots
+        site = Site(
+            name,
+            equation.params,
+            tuple([_operand(slots[slot]) for slot in ins]),
+            tuple([_operand(slots[slot]) for slot in outs]),
+            _inner,
+        )
+        function = rule(site)
+        if function is None:
+            raise _NoRule
+        if function is identity:
+            alias.update(zip(outs, ins))
+            return
+        cost = 0.0 if name in _FREE else work(site)
+        constants = self.constants
+        if cost <= _FOLD_LIMIT and all(slot in constants for slot in ins) and sum(o.size for o in site.outs) <= _FOLD_LIMIT:
+            results = function(*[constants[slot] for slot in ins])
+            constants.update(zip(outs, results if len(outs) > 1 else (results,)))
+            return
+        self.cost += cost
+        if name in ELEMENTWISE:
+            self.fresh.update(outs)
+        else:
+            self.elementwise = False
+        self.steps.append((function, ins, outs))
+
+    # ------------------------------------------------------------------------------------------------- running
+
+    def inner(self) -> Run:
+        """The program without conversions at its ends, for loops and branches."""
+        return _runner(self.steps, len(self.in_avals), self.constants, self.outputs, len(self.slots))
+
+    def outer(self) -> Run:
+        """The program with inputs converted and outputs made proper arrays."""
+        exits: list[tuple[int, Callable[[Any], Any]]] = []
+        for position, (slot, aval) in enumerate(zip(self.outputs, self.out_avals)):
+            if _is_key(aval):
+                exits.append((position, _key_out))
+            elif slot in self.constants:
+                self.constants[slot] = _own(np.asarray(self.constants[slot]))
+            elif aval.shape == ():
+                exits.append((position, np.asarray))
+            elif slot not in self.fresh and slot >= len(self.in_avals):
+                exits.append((position, _own))
+        run, entries = self.inner(), list(self.entries.items())
+        if not entries and not exits:
+            return run
+        if not entries and len(exits) == 1 and len(self.outputs) == 1:
+            leave = exits[0][1]
+            return lambda values: (leave(run(values)[0]),)
+
+        def convert(values: Sequence[Any]) -> Sequence[Any]:
+            values = list(values)
+            for position, enter in entries:
+                values[position] = enter(values[position])
+            results = run(values)
+            if exits:
+                results = list(results)
+                for position, leave in exits:
+                    results[position] = leave(results[position])
+                return tuple(results)
+            return results
+
+        return convert
+
+
+def _called(params: Any) -> Any:
+    """The jaxpr that a call equation runs."""
+    for name in _CALL_PARAMETERS:
+        if name in params:
+            return params[name]
+    raise _NoRule
+
+
+def _solve_arguments(equation: Any, ins: list[int]) -> list[int]:
+    """Which operands of a linear solve its `solve` jaxpr takes: its own constants and the right-hand sides."""
+    lengths = equation.params["const_lengths"]
+    before = lengths.matvec + lengths.vecmat
+    return ins[before : before + lengths.solve] + ins[before + lengths.solve + lengths.transpose_solve :]
+
+
+def _scalar_entry(dtype: np.dtype) -> Callable[[Any], np.ndarray]:
+    asarray = np.asarray
+    return lambda value: asarray(value, dtype)
+
+
+def _inner(jaxpr: Any) -> Inner | None:
+    """Makes a jaxpr among an equation's parameters runnable (the `inner` of a `Site`)."""
+    try:
+        builder = _Builder(jaxpr)
+    except _NoRule:
+        return None
+    return Inner(builder.inner(), builder.cost, builder.elementwise)
+
+
+def _runner(
+    steps: list[Any], input_count: int, constants: dict[int, np.ndarray], outputs: list[int], slot_count: int
+) -> Run:
+    """The quickest way to run some steps."""
+    if not steps:
+        return _pick(outputs, input_count, constants)
+    if len(steps) == 1:
+        function, ins, outs = steps[0]
+        if outputs == outs:
+            single = _single(function, ins, len(outs), input_count, constants)
+            if single is not None:
+                return single
+    template = [constants.get(slot) for slot in range(slot_count)]
+    prepared = [_step(*step) for step in steps]
+    read = itemgetter(*outputs) if len(outputs) > 1 else None
+    only = outputs[0] if len(outputs) == 1 else -1
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        env = template.copy()
+        env[:input_count] = values
+        for step in prepared:
+            step(env)
+        return read(env) if read is not None else (env[only],)
+
+    return run
+
+
+def _pick(outputs: list[int], input_count: int, constants: dict[int, np.ndarray]) -> Run:
+    """A program without steps: its outputs are inputs or constants."""
+    fixed = [constants.get(slot) for slot in outputs]
+    return lambda values: tuple([values[slot] if slot < input_count else value for slot, value in zip(outputs, fixed)])
+
+
+def _single(
+    function: Callable[..., Any], ins: list[int], out_count: int, input_count: int, constants: dict[int, np.ndarray]
+) -> Run | None:
+    """A program of one step on one or two operands: no slots at all."""
+    if out_count > 1:
+        if len(ins) == 1 and ins[0] < input_count:
+            place = ins[0]
+            return lambda values: tuple(function(values[place]))
+        return None
+    if len(ins) == 1:
+        place = ins[0]
+        return (lambda values: (function(values[place]),)) if place < input_count else None
+    if len(ins) == 2:
+        first, second = ins
+        if first < input_count and second < input_count:
+            return lambda values: (function(values[first], values[second]),)
+        if first < input_count and second in constants:
+            right = constants[second]
+            return lambda values: (function(values[first], right),)
+        if second < input_count and first in constants:
+            left = constants[first]
+            return lambda values: (function(left, values[second]),)
+        return None
+    if len(ins) == 3 and all(slot < input_count for slot in ins):
+        first, second, third = ins
+        return lambda values: (function(values[first], values[second], values[third]),)
+    return None
+
+
+def _step(function: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
+    """One equation as a function of the slots."""
+    if len(outs) != 1:
+        places = slice(outs[0], outs[-1] + 1)  # an equation's outputs lie side by side
+
+        def several(env: list[Any]) -> None:
+            env[places] = function(*[env[slot] for slot in ins])
+
+        return several
+    (out,) = outs
+    if len(ins) == 1:
+        (first,) = ins
+
+        def unary(env: list[Any]) -> None:
+            env[out] = function(env[first])
+
+        return unary
+    if len(ins) == 2:
+        first, second = ins
+
+        def binary(env: list[Any]) -> None:
+            env[out] = function(env[first], env[second])
+
+        return binary
+    if len(ins) == 3:
+        first, second, third = ins
+
+        def ternary(env: list[Any]) -> None:
+            env[out] = function(env[first], env[second], env[third])
+
+        return ternary
+
+    def many(env: list[Any]) -> None:
+        env[out] = function(*[env[slot] for slot in ins])
+
+    return many

@@ -1,0 +1,153 @@
+"""A graph as one pure function of arrays: what executors, hybridized blocks and modules compile.
+
+The function takes ``(arguments..., auxiliary states..., [key])`` and returns ``(outputs..., new auxiliary
+states...)``. The key is raw key data; the n-th random node adds n to its counter, so every node draws its own numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._engine.graph import Graph, Node, edits
+from gluonjax._ops.opdef import Attrs
+
+
+class Lowered:
+    """A graph's function with its calling convention.
+
+    Args:
+        graph: the graph.
+        train: training mode.
+        overrides: output shapes of creation nodes with open dimensions, by position (``ShapeTable.overrides``).
+        internals: also return every visible output of every node, after the auxiliary states.
+    """
+
+    def __init__(
+        self, graph: Graph, train: bool, overrides: Mapping[int, tuple[int, ...]] | None = None, internals: bool = False
+    ) -> None:
+        self.graph = graph
+        self.train = train
+        self.arguments = [node.name for node in graph.arguments]
+        self.auxiliary = [node.name for node in graph.auxiliary]
+        self.output_count = len(graph.entries)
+        self.internals = graph.internals() if internals else None
+        steps, self.key_count = _steps(graph, train, overrides or {})
+        self.steps = steps
+        self.host = any(step.node.op.host for step in steps if step.node.op is not None)
+        position = {id(node): index for index, node in enumerate(graph.order)}
+        self._arguments = [position[id(node)] for node in graph.arguments]
+        self._auxiliary = [position[id(node)] for node in graph.auxiliary]
+        self._outputs = [(position[id(node)], index) for node, index in graph.entries]
+        self._internals = [(position[id(node)], index) for node, index in (self.internals.entries if internals else ())]
+        self._size = len(graph.order)
+
+    @property
+    def uses_key(self) -> bool:
+        return self.key_count > 0
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        """The pure function. Trace it with 64-bit types enabled (``jax.enable_x64(True)``)."""
+        key = None
+        if self.key_count:
+            *values, key = values  # type: ignore[assignment]
+        places = self._arguments + self._auxiliary
+        if len(values) != len(places):
+            raise MXNetError(f"graph: got {len(values)} arrays for {len(places)} variables")
+        table: list[tuple[Any, ...]] = [()] * self._size
+        for place, value in zip(places, values):
+            table[place] = (value,)
+        # Every reader sees the states of before this step; of several writers the last one counts.
+        states = {place: table[place][0] for place in self._auxiliary}
+        for step in self.steps:
+            step.run(table, states, key)
+        outputs = tuple(table[place][index] for place, index in self._outputs)
+        internals = tuple(table[place][index] for place, index in self._internals)
+        return outputs + tuple(states[place] for place in self._auxiliary) + internals
+
+
+def lower(
+    graph: Graph, train: bool, overrides: Mapping[int, tuple[int, ...]] | None = None, internals: bool = False
+) -> Lowered:
+    """The graph's function; made once per graph, mode and open shapes."""
+    key = ("lowered", edits.count, train, tuple(sorted((overrides or {}).items())), internals)
+    found = graph.programs.get(key)
+    if found is None:
+        found = graph.programs[key] = Lowered(graph, train, overrides, internals)
+    return found
+
+
+class _Step:
+    """One node's call inside the function."""
+
+    __slots__ = ("count", "fn", "labels", "mutated", "node", "number", "place", "sources")
+
+    def __init__(
+        self, node: Node, place: int, sources: Sequence[tuple[int, int]], fn: Callable[..., tuple[Any, ...]], number: int
+    ) -> None:
+        self.node = node
+        self.place = place
+        self.sources = sources
+        self.fn = fn
+        self.count = node.output_count
+        self.labels = node.input_labels
+        # (which state, which of the results) for every rewritten input that is a variable
+        self.mutated = [
+            (sources[index][0], self.count + offset) for offset, index in enumerate(node.mutated)
+            if node.inputs[index][0].op is None
+        ]  # fmt: skip
+        self.number = number
+
+    def run(self, table: list[tuple[Any, ...]], states: dict[int, Any], key: Any) -> None:
+        values = [table[place][index] for place, index in self.sources]
+        op = self.node.op
+        assert op is not None
+        try:
+            if len(values) > 1:
+                op.dtypes(dict(zip(self.labels, (np.dtype(v.dtype) for v in values))), self.node.parsed)
+            if op.uses_key:
+                values.append(key + np.array([0, self.number], np.uint32) if self.number else key)
+            with jax.named_scope(self.node.name or op.name):
+                results = self.fn(*values)
+        except Exception as error:
+            raise self._explain(error, values) from error
+        table[self.place] = results[: self.count]
+        for state, index in self.mutated:
+            states[state] = results[index]
+
+    def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
+        kind = type(error) if isinstance(error, MXNetError) else OperatorError
+        text = str(error).strip().split("\n\n")[0]
+        if text.startswith("Error in operator"):
+            return kind(text)
+        op = self.node.op
+        assert op is not None
+        shown = ", ".join(
+            f"{label} {np.dtype(value.dtype).name}{list(value.shape)}" for label, value in zip(self.labels, values)
+        )
+        return kind(f"Error in operator {self.node.name}: {text} ({op.name}; inputs: {shown or 'none'})")
+
+
+def _steps(graph: Graph, train: bool, overrides: Mapping[int, tuple[int, ...]]) -> tuple[list[_Step], int]:
+    position = {id(node): index for index, node in enumerate(graph.order)}
+    steps = []
+    keys = 0
+    for place, node in enumerate(graph.order):
+        if node.op is None:
+            continue
+        attrs = node.parsed
+        if place in overrides:
+            attrs = Attrs(attrs)
+            attrs["shape"] = tuple(overrides[place])
+        if node.subgraphs:
+            attrs = Attrs(attrs)
+            attrs["subgraphs"] = tuple(lower(body, train) for body in node.subgraphs)
+        sources = [(position[id(source)], index) for source, index in node.inputs]
+        steps.append(_Step(node, place, sources, node.op.pure(attrs, train), keys))
+        if node.op.uses_key:
+            keys += 1
+    return steps, keys

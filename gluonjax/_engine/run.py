@@ -1,0 +1,262 @@
+"""How one operator call runs: the only place that decides between interpreting and compiling.
+
+A ``Kernel`` is a pure function of arrays. On a CPU a small call is interpreted (its jaxpr is evaluated with NumPy),
+which costs a few microseconds and no compilation. It is compiled when its work is large, when an input is still
+being computed (interpreting would wait), when the device is not a host CPU, or when interpreting has cost more
+than compiling would (rent or buy). ``GLUONJAX_COLD_TIER=0`` switches interpretation off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._engine import inflight
+
+ndarray = np.ndarray
+enable_x64 = jax.enable_x64
+
+# Elementary operations above which a call is compiled at once (about half a millisecond of NumPy work).
+LARGE = 2.0e6
+# What a launch of a compiled program costs; interpreting is "rent" for whatever it takes above that.
+LAUNCH_NS = 12_000
+# The "price": total rent after which compiling (20 to 130 ms) would have been cheaper.
+PRICE_NS = 40_000_000
+
+COLD_TIER = os.environ.get("GLUONJAX_COLD_TIER", "1") != "0"
+NAIVE = os.environ.get("MXNET_ENGINE_TYPE", "") == "NaiveEngine"
+
+
+class Counters:
+    """What the engine did; read by the profiler and by tests."""
+
+    def __init__(self) -> None:
+        self.compiled = 0
+        self.interpreted = 0
+
+
+counters = Counters()
+
+
+def is_tracer(value: Any) -> bool:
+    """True for a value that stands for an array while JAX traces a function."""
+    return isinstance(value, jax.core.Tracer)
+
+
+class _Plan:
+    """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
+
+    __slots__ = ("program", "rent")
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+        self.rent = 0
+
+
+class Kernel:
+    """A pure function ``fn(*arrays, *scalars) -> tuple``, run by the cheapest tier and differentiable.
+
+    Args:
+        name: what errors call it.
+        fn: the pure function; takes and returns arrays only.
+        validate: called with the values once per new signature; raises an MXNetError for wrong input.
+        interpretable: False forces compilation.
+    """
+
+    __slots__ = ("_backwards", "_plans", "_pullbacks", "fn", "host", "interpretable", "jitted", "name", "validate")
+
+    def __init__(
+        self, name: str, fn: Callable[..., tuple[Any, ...]], validate: Callable[[Sequence[Any]], None] | None = None,
+        interpretable: bool = True, host: bool = False,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.fn = fn
+        self.jitted = jax.jit(fn)
+        self.validate = validate
+        self.interpretable = interpretable and COLD_TIER
+        self.host = host
+        self._plans: dict[Any, _Plan] = {}
+        self._backwards: dict[Any, Kernel] = {}
+        self._pullbacks: dict[Any, Any] = {}
+
+    def run(self, values: Sequence[Any], on_host: bool, device: Any = None) -> tuple[Any, ...]:
+        """Run on NumPy or JAX arrays (and Python floats); returns NumPy or JAX arrays.
+
+        Args:
+            on_host: the operands live on the host CPU, so NumPy may be used.
+            device: where to run a function without inputs; None for the default.
+        """
+        signature = tuple([(v.shape, v.dtype) for v in values if type(v) is not float])
+        plan = self._plans.get(signature)
+        if plan is None:
+            plan = self._make_plan(signature, values)
+        if on_host:
+            program = plan.program
+            if program is not None:
+                operands = []
+                for value in values:
+                    kind = type(value)
+                    if kind is not ndarray and kind is not float:
+                        if is_tracer(value) or not value.is_ready():
+                            break
+                        value = np.asarray(value)
+                    operands.append(value)
+                else:
+                    started = perf_counter_ns()
+                    results = program(operands)
+                    plan.rent += perf_counter_ns() - started - LAUNCH_NS
+                    if plan.rent > PRICE_NS:
+                        plan.program = None
+                    elif plan.rent < 0:
+                        plan.rent = 0
+                    return results
+        return self._run_compiled(values, device)
+
+    def _run_compiled(self, values: Sequence[Any], device: Any) -> tuple[Any, ...]:
+        if self.host:
+            return self._run_host(values)
+        try:
+            with enable_x64(True):
+                if device is not None:
+                    with jax.default_device(device):
+                        results = self.jitted(*values)
+                else:
+                    results = self.jitted(*values)
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise self._explain(error, values) from error
+        if NAIVE and not is_tracer(results[0] if results else None):
+            inflight.wait(results)
+        else:
+            inflight.note(results)
+        return results
+
+    def _run_host(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        if any(is_tracer(value) for value in values):
+            raise MXNetError(
+                f"{self.name}: the shape of its result depends on values, so it cannot be compiled; "
+                "call it outside of the hybridized block or the jitted function"
+            )
+        with enable_x64(True):
+            return tuple(self.fn(*(value if type(value) is float else np.asarray(value) for value in values)))
+
+    def _make_plan(self, signature: Any, values: Sequence[Any]) -> _Plan:
+        if self.validate is not None:
+            self.validate(values)
+        program = None
+        if not self.host:
+            structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
+            try:
+                with enable_x64(True):
+                    traced = self.jitted.trace(*structs)
+            except MXNetError:
+                raise
+            except Exception as error:
+                raise self._explain(error, values) from error
+            if self.interpretable:
+                from gluonjax._engine import interpret
+
+                program = interpret.build(traced.jaxpr)
+                if program is not None and program.cost > LARGE:
+                    program = None
+            if program is None:
+                counters.compiled += 1
+            else:
+                counters.interpreted += 1
+        plan = self._plans[signature] = _Plan(program)
+        return plan
+
+    def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
+        shown = ", ".join(
+            f"{np.dtype(v.dtype).name}{list(v.shape)}" for v in values if hasattr(v, "shape") and hasattr(v, "dtype")
+        )
+        text = str(error).strip().split("\n\n")[0]
+        return OperatorError(f"Error in operator {self.name}: {text} (inputs: {shown or 'none'})")
+
+    def backward(self, wanted: tuple[int, ...], present: tuple[int, ...], arity: int) -> Kernel:
+        """The kernel ``(inputs..., head gradients of the present outputs...) -> gradients of the wanted inputs``.
+
+        It recomputes what it needs of the forward; XLA and the interpreter drop the rest.
+        """
+        key = (wanted, present, arity)
+        found = self._backwards.get(key)
+        if found is None:
+            fn = self.fn
+
+            def pull(*values: Any) -> tuple[Any, ...]:
+                inputs, heads = values[:arity], values[arity:]
+
+                def of_wanted(*some: Any) -> tuple[Any, ...]:
+                    full = list(inputs)
+                    for index, value in zip(wanted, some):
+                        full[index] = value
+                    results = fn(*full)
+                    return tuple(results[index] for index in present)
+
+                _, pullback = jax.vjp(of_wanted, *(inputs[index] for index in wanted))
+                return pullback(tuple(heads))
+
+            pull.__name__ = f"{self.name}_backward"
+            found = self._backwards[key] = Kernel(pull.__name__, pull, interpretable=self.interpretable)
+        return found
+
+    def with_pullback(self, values: Sequence[Any], wanted: tuple[int, ...], count: int) -> tuple[Any, Any]:
+        """Run forward and keep its residuals: ``(results, pullback)``; the pullback is a pytree.
+
+        Args:
+            count: how many of the results take head gradients (the rest are auxiliary).
+        """
+        key = (wanted, count)
+        jitted = self._pullbacks.get(key)
+        if jitted is None:
+            fn = self.fn
+
+            def forward(*values: Any) -> tuple[Any, Any]:
+                def of_wanted(*some: Any) -> tuple[Any, Any]:
+                    full = list(values)
+                    for index, value in zip(wanted, some):
+                        full[index] = value
+                    results = fn(*full)
+                    return results[:count], results[count:]
+
+                heads, pullback, rest = jax.vjp(of_wanted, *(values[index] for index in wanted), has_aux=True)
+                return heads + rest, pullback
+
+            forward.__name__ = f"{self.name}_forward"
+            jitted = self._pullbacks[key] = jax.jit(forward)
+        if self.validate is not None:
+            self.validate(values)
+        try:
+            with enable_x64(True):
+                return jitted(*values)
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise self._explain(error, values) from error
+
+
+def _apply(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:
+    return pullback(heads)
+
+
+_apply_jitted = jax.jit(_apply)
+
+
+def apply_pullback(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Run a pullback that ``Kernel.with_pullback`` returned."""
+    with enable_x64(True):
+        return _apply_jitted(pullback, heads)
+
+
+def _add(left: Any, right: Any) -> tuple[Any]:
+    return (left + right,)
+
+
+ADD = Kernel("_grad_add", _add)

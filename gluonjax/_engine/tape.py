@@ -1,0 +1,214 @@
+"""The tape: what ran while recording, and the walk backwards.
+
+A ``Node`` is one recorded call. It keeps the values it was called with, so gradients are those of the values at
+the time of the call, whatever is written into the arrays later. Entries point at a node's output; a ``Leaf`` is a
+variable with a gradient buffer. The tape knows no NDArray: buffers only need ``_write`` and ``_value``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from gluonjax._base.dtypes import BFLOAT16
+from gluonjax._base.errors import MXNetError
+from gluonjax._engine.run import ADD, Kernel, apply_pullback
+
+NOT_IN_GRAPH = (
+    "Cannot differentiate node because it is not in a computational graph. You need to set is_recording to true or "
+    "use autograd.record() to save computational graphs for backward. If you want to differentiate the same graph "
+    "twice, you need to pass retain_graph=True to backward."
+)
+
+_numbers = itertools.count()
+_FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16])
+
+
+class Leaf:
+    """A variable: where its gradient goes. ``req`` is 'write', 'add' or 'null'."""
+
+    __slots__ = ("buffer", "fresh", "req")
+
+    def __init__(self, buffer: Any, req: str) -> None:
+        self.buffer = buffer
+        self.req = req
+        self.fresh = False
+
+
+class Entry:
+    """One output of a recorded call."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node = node
+        self.index = index
+
+
+class Node:
+    """One recorded call. ``python`` is set for user-written backward functions (autograd.Function, CustomOp)."""
+
+    __slots__ = ("dead", "kernel", "number", "on_host", "outputs", "parents", "pullback", "python", "values", "wanted")
+
+    def __init__(
+        self, kernel: Kernel | None, values: Sequence[Any], parents: Sequence[Leaf | Entry | None],
+        outputs: Sequence[tuple[tuple[int, ...], Any]], on_host: bool, pullback: Any = None,
+        python: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.values = values
+        self.parents = parents
+        self.outputs = outputs
+        self.on_host = on_host
+        self.pullback = pullback
+        self.python = python
+        self.number = next(_numbers)
+        self.dead = False
+        self.wanted = wanted_inputs(values, parents)
+
+
+def wanted_inputs(values: Sequence[Any], parents: Sequence[Any]) -> tuple[int, ...]:
+    """The inputs that a gradient should flow to: recorded ones of a floating type."""
+    return tuple([i for i, p in enumerate(parents) if p is not None and values[i].dtype in _FLOATS])
+
+
+class Tracked:
+    """A gradient while walking back: its value and, under create_graph, its own tape entry."""
+
+    __slots__ = ("entry", "value")
+
+    def __init__(self, value: Any, entry: Leaf | Entry | None = None) -> None:
+        self.value = value
+        self.entry = entry
+
+
+def _run(kernel: Kernel, inputs: Sequence[Tracked], on_host: bool, record: bool) -> list[Tracked]:
+    values = [item.value for item in inputs]
+    results = kernel.run(values, on_host)
+    if not record:
+        return [Tracked(result) for result in results]
+    parents = [item.entry for item in inputs]
+    if all(parent is None for parent in parents):
+        return [Tracked(result) for result in results]
+    node = Node(kernel, values, parents, [(r.shape, r.dtype) for r in results], on_host)
+    return [Tracked(result, Entry(node, index)) for index, result in enumerate(results)]
+
+
+def walk(
+    heads: Sequence[tuple[Leaf | Entry, Any, Any]], retain_graph: bool, create_graph: bool,
+    targets: Sequence[Leaf | Entry] = (),
+) -> dict[Any, Tracked]:  # fmt: skip
+    """Run backwards from the heads and return the gradient of every leaf and target that was reached.
+
+    Args:
+        heads: ``(entry, head gradient value, tape entry of the head gradient or None)``.
+        create_graph: record the backward computation itself.
+        targets: entries (not only leaves) whose gradients are wanted too; keys are ``(node number, index)``.
+    """
+    found: dict[Any, Tracked] = {}
+    pending: dict[int, tuple[Node, list[Tracked | None]]] = {}
+    order: list[int] = []
+    wanted_keys = {(t.node.number, t.index) for t in targets if type(t) is Entry}
+
+    def add(slot: Tracked | None, new: Tracked, on_host: bool) -> Tracked:
+        return new if slot is None else _run(ADD, (slot, new), on_host, create_graph)[0]
+
+    def send(target: Leaf | Entry, gradient: Tracked, on_host: bool) -> None:
+        if type(target) is Leaf:
+            found[target] = add(found.get(target), gradient, on_host)
+            return
+        node = target.node
+        if node.dead:
+            return
+        slot = pending.get(node.number)
+        if slot is None:
+            slot = pending[node.number] = (node, [None] * len(node.outputs))
+            heapq.heappush(order, -node.number)
+        slot[1][target.index] = add(slot[1][target.index], gradient, node.on_host)
+
+    for entry, value, value_entry in heads:
+        if type(entry) is Entry and entry.node.dead:
+            raise MXNetError(NOT_IN_GRAPH)
+        send(entry, Tracked(value, value_entry), True if type(entry) is Leaf else entry.node.on_host)
+
+    visited = []
+    while order:
+        number = -heapq.heappop(order)
+        node, gradients = pending.pop(number)
+        for index, gradient in enumerate(gradients):
+            if gradient is not None and (number, index) in wanted_keys:
+                found[(number, index)] = gradient
+        if not retain_graph:
+            visited.append(node)
+        parents, wanted = node.parents, node.wanted
+        if not wanted:
+            continue
+        for index, gradient in zip(wanted, _pull(node, gradients, create_graph)):
+            if gradient is not None:
+                send(parents[index], gradient, node.on_host)
+    for node in visited:
+        release(node)
+    return found
+
+
+def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Sequence[Tracked | None]:
+    outputs = node.outputs
+    if node.python is not None:
+        heads = [
+            Tracked(_zeros(*outputs[i], node.on_host)) if g is None else g for i, g in enumerate(gradients)
+        ]
+        return node.python(heads, create_graph)
+    if node.pullback is not None and not create_graph:
+        heads = tuple(
+            _zeros(*outputs[i], node.on_host) if g is None else g.value for i, g in enumerate(gradients)
+        )
+        return [Tracked(value) for value in apply_pullback(node.pullback, heads)]
+    present = tuple([i for i, g in enumerate(gradients) if g is not None and outputs[i][1] in _FLOATS])
+    if not present:
+        return [None] * len(node.wanted)
+    assert node.kernel is not None
+    values = node.values
+    kernel = node.kernel.backward(node.wanted, present, len(values))
+    if not create_graph:
+        operands = [*values, *[gradients[i].value for i in present]]  # type: ignore[union-attr]
+        return [Tracked(value) for value in kernel.run(operands, node.on_host)]
+    inputs = [Tracked(value, parent) for value, parent in zip(values, node.parents)]
+    return _run(kernel, [*inputs, *[gradients[i] for i in present]], node.on_host, True)  # type: ignore[list-item]
+
+
+def _zeros(shape: tuple[int, ...], dtype: Any, on_host: bool) -> Any:
+    if dtype not in _FLOATS:
+        return np.zeros(shape, _float0())
+    return np.zeros(shape, dtype) if on_host else jnp.zeros(shape, dtype)
+
+
+def _float0() -> Any:
+    import jax
+
+    return jax.dtypes.float0
+
+
+def release(node: Node) -> None:
+    """Forget what a node kept; entries that point at it are constants from now on."""
+    node.dead = True
+    node.values = node.parents = ()
+    node.pullback = node.python = None
+    node.wanted = ()
+
+
+def deliver(found: dict[Any, Tracked]) -> None:
+    """Write gradients into the buffers of their leaves, as each leaf's ``req`` says."""
+    for leaf, gradient in found.items():
+        if type(leaf) is not Leaf or leaf.req == "null" or leaf.buffer is None:
+            continue
+        buffer = leaf.buffer
+        if leaf.req == "add":
+            buffer._accumulate(gradient.value)
+        else:
+            buffer._write(gradient.value)
+        leaf.fresh = True

@@ -1,0 +1,1 @@
+"""The evaluation metrics behind ``gluonjax.metric``, one theme a file."""

@@ -1,0 +1,221 @@
+"""Sliding windows: layouts, and products and maxima written as shifted slices.
+
+XLA's CPU backend is slow at three things that MXNet's is not: depthwise and grouped convolutions (above all their
+gradients) and the scatter in the gradient of max pooling. Written as a sum over the kernel's positions of strided
+slices, they become elementwise loops.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from gluonjax._ops.opdef import check
+
+LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+def spatial_axes(name: str, layout: str | None, dimensions: int) -> tuple[int, ...]:
+    """Where the spatial axes are in a layout (default: channels first)."""
+    allowed = LAYOUTS[dimensions]
+    check(
+        layout is None or layout in allowed,
+        f"{name}: layout {layout!r} does not fit a kernel with {dimensions} dimensions, wanted {' or '.join(allowed)}",
+    )
+    first = 1 if layout is not None and layout.endswith("C") else 2
+    return tuple(range(first, first + dimensions))
+
+
+def per_axis(name: str, what: str, given: tuple[int, ...], dimensions: int, default: int) -> tuple[int, ...]:
+    """One number for each spatial axis; an empty tuple stands for the default."""
+    if not given:
+        return (default,) * dimensions
+    check(
+        len(given) == dimensions,
+        f"{name}: {what} must have the same number of dimensions with kernel_size, got {what.lower()}={given} for a "
+        f"kernel with {dimensions} dimensions",
+    )
+    return given
+
+
+def on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
+
+
+def offsets(kernel: Sequence[int], dilate: Sequence[int] | None = None) -> Iterator[tuple[int, ...]]:
+    """The positions of a kernel's elements, row by row."""
+    steps = dilate or (1,) * len(kernel)
+    return itertools.product(*(range(0, size * step, step) for size, step in zip(kernel, steps)))
+
+
+def strided_slice(
+    data: Array, axes: Sequence[int], start: Sequence[int], stride: Sequence[int], size: Sequence[int]
+) -> Array:
+    """``size`` elements from ``start`` in steps of ``stride`` along some axes."""
+    low, high, step = [0] * data.ndim, list(data.shape), [1] * data.ndim
+    for axis, begin, jump, count in zip(axes, start, stride, size):
+        low[axis], high[axis], step[axis] = begin, begin + (count - 1) * jump + 1, jump
+    return lax.slice(data, low, high, step)
+
+
+def pad_axes(
+    data: Array, axes: Sequence[int], value: float, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+) -> Array:
+    """Pad some axes; ``interior`` elements go between neighbours."""
+    config = [(0, 0, 0)] * data.ndim
+    for axis, *amounts in zip(axes, low, high, interior):
+        config[axis] = tuple(amounts)
+    if all(entry == (0, 0, 0) for entry in config):
+        return data
+    return lax.pad(data, jnp.asarray(value, data.dtype), config)
+
+
+# ---- depthwise products --------------------------------------------------------------------------------------------
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4))
+def depthwise(
+    data: Array, weight: Array, axes: tuple[int, ...], stride: tuple[int, ...], dilate: tuple[int, ...]
+) -> Array:
+    """Correlate each channel of padded data with its own kernel.
+
+    Args:
+        data: the padded data.
+        weight: ``(channels, kernel...)``.
+        axes: the spatial axes of data; the one axis left besides the first holds the channels.
+    """
+    kernel = weight.shape[1:]
+    size = _output_size(data, axes, kernel, stride, dilate)
+    channel = _channel_axis(data.ndim, axes)
+    total = None
+    for start, index in zip(offsets(kernel, dilate), np.ndindex(*kernel)):
+        part = strided_slice(data, axes, start, stride, size)
+        part = lax.mul(part, lax.broadcast_in_dim(weight[(slice(None), *index)], part.shape, (channel,)))
+        total = part if total is None else lax.add(total, part)
+    assert total is not None
+    return total
+
+
+def _channel_axis(ndim: int, axes: Sequence[int]) -> int:
+    return next(axis for axis in range(1, ndim) if axis not in axes)
+
+
+def _output_size(data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int],
+                 dilate: Sequence[int]) -> list[int]:  # fmt: skip
+    return [
+        (data.shape[axis] - (count - 1) * step - 1) // jump + 1
+        for axis, count, step, jump in zip(axes, kernel, dilate, stride)
+    ]
+
+
+def _depthwise_forward(
+    data: Array, weight: Array, axes: tuple[int, ...], stride: tuple[int, ...], dilate: tuple[int, ...]
+) -> tuple[Array, tuple[Array, Array]]:
+    return depthwise(data, weight, axes, stride, dilate), (data, weight)
+
+
+def _depthwise_backward(
+    axes: tuple[int, ...], stride: tuple[int, ...], dilate: tuple[int, ...], saved: tuple[Array, Array], head: Array
+) -> tuple[Array, Array]:
+    data, weight = saved
+    kernel = weight.shape[1:]
+    reach = [(count - 1) * step for count, step in zip(kernel, dilate)]
+    size = [head.shape[axis] for axis in axes]
+    # The gradient of data is the correlation of the spread-out head gradient with the mirrored kernel.
+    rest = [data.shape[axis] - ((n - 1) * jump + 1) for axis, n, jump in zip(axes, size, stride)]
+    spread = pad_axes(head, axes, 0, reach, rest, [jump - 1 for jump in stride])
+    mirrored = lax.rev(weight, tuple(range(1, weight.ndim)))
+    data_gradient = depthwise(spread, mirrored, axes, (1,) * len(axes), dilate)
+    channel = _channel_axis(data.ndim, axes)
+    others = tuple(axis for axis in range(data.ndim) if axis != channel)
+    parts = [
+        lax.reduce_sum(lax.mul(strided_slice(data, axes, start, stride, size), head), axes=others)
+        for start in offsets(kernel, dilate)
+    ]
+    return data_gradient, lax.reshape(jnp.stack(parts, axis=1), weight.shape)
+
+
+depthwise.defvjp(_depthwise_forward, _depthwise_backward)
+
+
+# ---- maxima --------------------------------------------------------------------------------------------------------
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2, 3, 4))
+def window_max(
+    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...]
+) -> Array:
+    """The maximum of each window of padded data; the gradient goes to the first maximum of a window."""
+    return _max_with_place(data, axes, kernel, stride, size, place=False)[0]
+
+
+def _max_with_place(
+    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...],
+    place: bool = True,
+) -> tuple[Array, Array | None]:  # fmt: skip
+    best, where = None, None
+    for number, start in enumerate(offsets(kernel)):
+        part = strided_slice(data, axes, start, stride, size)
+        if best is None:
+            best, where = part, lax.full(part.shape, 0, jnp.int32) if place else None
+            continue
+        if where is not None:
+            where = lax.select(lax.gt(part, best), lax.full_like(where, number), where)
+        best = lax.max(best, part)
+    assert best is not None
+    return best, where
+
+
+def _max_forward(
+    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...]
+) -> tuple[Array, tuple[Array, Array]]:
+    best, where = _max_with_place(data, axes, kernel, stride, size)
+    # In one program with its gradient, XLA would compute the places anew for each of the planes there.
+    return best, (data, where)  # type: ignore[return-value]
+
+
+def _max_backward(
+    axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...],
+    saved: tuple[Array, Array], head: Array,
+) -> tuple[Array]:  # fmt: skip
+    data, where = saved
+    zero = lax.full_like(head, 0)
+    # Elements at the same place modulo the stride form a plane; each plane is a sum of shifted head gradients.
+    # Planes are interleaved once at the end: padding between elements is what XLA is slow at.
+    lengths = [-(-data.shape[axis] // jump) for axis, jump in zip(axes, stride)]
+    planes: dict[tuple[int, ...], Array] = {}
+    for number, start in enumerate(offsets(kernel)):
+        part = lax.select(lax.eq(where, lax.full_like(where, number)), head, zero)
+        low = [begin // jump for begin, jump in zip(start, stride)]
+        high = [length - n - shift for length, n, shift in zip(lengths, size, low)]
+        part = pad_axes(part, axes, 0, low, high, (0,) * len(axes))
+        phase = tuple(begin % jump for begin, jump in zip(start, stride))
+        planes[phase] = part if phase not in planes else lax.add(planes[phase], part)
+    whole = _interleave(planes, axes, stride)
+    return (strided_slice(whole, axes, (0,) * len(axes), (1,) * len(axes), [data.shape[axis] for axis in axes]),)
+
+
+def _interleave(planes: dict[tuple[int, ...], Array], axes: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+    """The array whose element ``stride * i + phase`` is element i of the plane ``phase`` (zero where there is none)."""
+    some = next(iter(planes.values()))
+    if all(jump == 1 for jump in stride):
+        return some
+    stacked = [planes.get(phase, lax.full_like(some, 0)) for phase in np.ndindex(*stride)]
+    joined = lax.concatenate([lax.expand_dims(plane, (0,)) for plane in stacked], 0)
+    joined = lax.reshape(joined, (*stride, *some.shape))
+    order: list[int] = []
+    for axis in range(some.ndim):
+        order.append(axis + len(stride))
+        if axis in axes:
+            order.append(axes.index(axis))
+    shape = [n * stride[axes.index(axis)] if axis in axes else n for axis, n in enumerate(some.shape)]
+    return lax.reshape(lax.transpose(joined, order), shape)
+
+
+window_max.defvjp(_max_forward, _max_backward)

@@ -1,0 +1,114 @@
+"""``mx.base``: names that scripts take from there."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from gluonjax._base.errors import MXNetError
+from gluonjax.ndarray._invoke import NULL as _Null
+
+string_types = (str,)
+numeric_types = (float, int, np.generic)
+integer_types = (int, np.int32, np.int64)
+
+
+class NotImplementedForSymbol(MXNetError):
+    """A method of arrays that symbols do not have."""
+
+    def __init__(self, function: Any, alias: Any = None, *args: Any) -> None:
+        super().__init__()
+        self.function = getattr(function, "__name__", str(function))
+        self.alias = alias
+        self.args = tuple(str(type(one)) for one in args)
+
+    def __str__(self) -> str:
+        shown = f"Function {self.function}"
+        if self.alias:
+            shown += f" (namely operator \"{self.alias}\")"
+        if self.args:
+            shown += f" with arguments ({', '.join(self.args)})"
+        return shown + " is not implemented for Symbol and only available in NDArray."
+
+
+class NotSupportedForSparseNDArray(MXNetError):
+    """A method of dense arrays that sparse arrays do not have."""
+
+    def __init__(self, function: Any, alias: Any = None, *args: Any) -> None:
+        super().__init__()
+        self.function = getattr(function, "__name__", str(function))
+        self.alias = alias
+        self.args = tuple(str(type(one)) for one in args)
+
+    def __str__(self) -> str:
+        shown = f"Function {self.function}"
+        if self.alias:
+            shown += f" (namely operator \"{self.alias}\")"
+        if self.args:
+            shown += f" with arguments ({', '.join(self.args)})"
+        return shown + " is not supported for SparseNDArray and only available in NDArray."
+
+
+class classproperty:
+    """A property of the class."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self.func(owner)
+
+
+def with_metaclass(meta: Any, *bases: Any) -> Any:
+    """A base class with a metaclass, in the Python 2 and 3 way."""
+    return meta("temporary_class", bases, {})
+
+
+def py_str(x: Any) -> str:
+    """Bytes as text."""
+    return x.decode("utf-8") if isinstance(x, bytes) else str(x)
+
+
+def c_str(string: str) -> bytes:
+    """Text as bytes."""
+    return string.encode("utf-8")
+
+
+def check_call(ret: Any) -> None:
+    """MXNet checked the return codes of its C library with this; there is none here."""
+
+
+def data_dir_default() -> str:
+    """Where downloads go by default: ``~/.mxnet`` (``%APPDATA%/mxnet`` on Windows)."""
+    if os.name == "nt":
+        return os.path.join(os.environ.get("APPDATA", os.path.expanduser("~")), "mxnet")
+    return os.path.join(os.path.expanduser("~"), ".mxnet")
+
+
+def data_dir() -> str:
+    """Where downloads go: ``$MXNET_HOME`` or the default."""
+    return os.environ.get("MXNET_HOME", data_dir_default())
+
+
+_errors: dict[str, type[Exception]] = {}
+
+
+def register_error(func_name: Any = None, cls: Any = None) -> Any:
+    """Register an exception class under a name; a decorator."""
+    if callable(func_name):
+        cls, func_name = func_name, func_name.__name__
+
+    def register(one: Any) -> Any:
+        _errors[func_name or one.__name__] = one
+        return one
+
+    return register if cls is None else register(cls)
+
+
+__all__ = [
+    "MXNetError", "NotImplementedForSymbol", "NotSupportedForSparseNDArray", "_Null", "c_str", "check_call",
+    "classproperty", "data_dir", "data_dir_default", "integer_types", "numeric_types", "py_str", "register_error",
+    "string_types", "with_metaclass",
+]  # fmt: skip

@@ -1,0 +1,360 @@
+"""HybridBlock: a block that runs on arrays, or on symbols to become a graph."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from gluonjax import ndarray as nd
+from gluonjax import symbol as sym
+from gluonjax.gluon._errors import ArgumentError, BlockTypeError, DeferredInitializationError
+from gluonjax.gluon._trace import Trace, flatten, mode_key, tensors, trace_block, warn_not_compiled
+from gluonjax.gluon.block import Block, BlockForwardMissing
+from gluonjax.gluon.parameter import Parameter
+from gluonjax.ndarray import NDArray
+from gluonjax.symbol import Symbol
+
+WRONG_INPUTS = (
+    "In HybridBlock, there must be one NDArray or one Symbol in the input. Please check the type of the args.\n"
+)
+
+
+class HybridBlock(Block):
+    """A block whose ``hybrid_forward(F, x, ...)`` works on arrays (``F`` is nd) and on symbols (``F`` is sym).
+
+    ``hybridize()`` compiles it; ``export`` writes it to files that need no Python code to run.
+
+    >>> class Scale(HybridBlock):
+    ...     def hybrid_forward(self, F, x):
+    ...         return F.relu(x) * 2
+    >>> Scale()(nd.array([-1.0, 3.0])).asnumpy().tolist()
+    [0.0, 6.0]
+    """
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+        # (input symbols, output symbol) of the last trace, or empty.
+        self._cached_graph: Any = ()
+        self._cached_op: Any = None
+        self._traces: dict[Any, Trace] = {}
+        self._in_format: Any = None
+        self._out_format: Any = None
+        self._active = False
+        self._flags: list[tuple[str, Any]] = []
+        self._callback: Callable[..., Any] | None = None
+        self._monitor_all = False
+        self._backend: str | None = None
+        self._backend_opts: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cached_graph": (), "_cached_op": None, "_traces": {}}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, HybridBlock):
+            self._clear_cached_op()
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        if not isinstance(block, HybridBlock):
+            raise BlockTypeErrorOrValue(
+                f"Children of HybridBlock must also be HybridBlock, but {block} has type {type(block)}. If you are "
+                "using Sequential, please try HybridSequential instead."
+            )
+        super().register_child(block, name)
+        self._clear_cached_op()
+
+    # -- tracing -------------------------------------------------------------------------------------------------
+
+    def _clear_cached_op(self) -> None:
+        self._traces = {}
+        self._cached_graph = ()
+        self._cached_op = None
+
+    def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
+        """The input variables and the outputs of this block as a graph; traced at the first call."""
+        if not self._cached_graph:
+            trace = trace_block(self, args, {}, shapes=False)
+            self._cached_graph = (trace.inputs, trace.output)
+        return self._cached_graph
+
+    def _build_cache(self, *args: Any) -> None:
+        """Trace, and finish the initialization that waits for shapes."""
+        leaves, form = flatten((args, {}), "input")
+        self._find_trace(leaves, form, args, {})
+
+    def _find_trace(self, leaves: list[Any], form: Any, args: Any, kwargs: Any) -> Trace:
+        key = (form, mode_key())
+        trace = self._traces.get(key)
+        if trace is not None and trace.by_shape:
+            key = (*key, tuple(leaf.shape for leaf in leaves))
+            trace = self._traces.get(key)
+        if trace is None:
+            trace = trace_block(self, args, kwargs)
+            self._traces[form, mode_key()] = trace
+            if trace.by_shape:
+                self._traces[form, mode_key(), tuple(leaf.shape for leaf in leaves)] = trace
+            self._cached_graph = (trace.inputs, trace.output)
+            self._in_format, self._out_format = form[0], trace.out_format
+            self._cached_op = trace
+            try:
+                trace.prepare(self)
+            except BaseException:
+                self._clear_cached_op()
+                raise
+            self._initialize_traced(trace, leaves)
+            if trace.needs_values:
+                warn_not_compiled(self, trace)
+        return trace
+
+    def _initialize_traced(self, trace: Trace, leaves: list[Any]) -> None:
+        used = trace.parameters()
+        try:
+            for parameter in used:
+                parameter.list_ctx() if parameter._data is not None else parameter.data()
+        except DeferredInitializationError:
+            self._infer_from(trace.inputs, trace.output, leaves, "shape", "infer_shape", "shape")
+            for parameter in used:
+                parameter._finish_deferred_init()
+
+    def _deferred_infer_shape(self, *args: Any) -> None:
+        try:
+            self.infer_shape(*args)
+        except Exception as error:
+            raise ArgumentError(
+                f"Deferred initialization failed because shape cannot be inferred. {error}"
+            ) from error
+
+    def infer_shape(self, *args: Any) -> None:
+        """Find the shapes of the parameters from those of the inputs."""
+        self._infer("shape", "infer_shape", "shape", args)
+
+    def infer_type(self, *args: Any) -> None:
+        """Find the data types of the parameters from those of the inputs."""
+        self._infer("dtype", "infer_type", "_dtype", args)
+
+    def _infer(self, of_input: str, method: str, of_parameter: str, args: Any) -> None:
+        leaves, _ = flatten((args, {}), "input")
+        trace = trace_block(self, args, {}) if not self._cached_graph else None
+        inputs, output = (trace.inputs, trace.output) if trace is not None else self._cached_graph
+        self._infer_from(inputs, output, leaves, of_input, method, of_parameter)
+
+    def _infer_from(
+        self, inputs: list[Symbol], output: Symbol, leaves: list[Any], of_input: str, method: str, of_parameter: str
+    ) -> None:
+        used = set(output.list_inputs())
+        known = {v.name: getattr(leaf, of_input) for v, leaf in zip(inputs, leaves) if v.name in used}
+        arguments, _, auxiliary = getattr(output, method)(**known)
+        if arguments is None:
+            raise ArgumentError(f"the {of_input}s of {known} do not determine the parameters of {self.name}")
+        found = dict(zip(output.list_arguments(), arguments))
+        found.update(zip(output.list_auxiliary_states(), auxiliary))
+        for name, parameter in self.collect_params().items():
+            if name in found:
+                setattr(parameter, of_parameter, found[name])
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run ``hybrid_forward`` with this block's parameters: compiled, on arrays, or on symbols."""
+        sample = x if isinstance(x, (NDArray, Symbol)) else next(tensors((x, args, kwargs)), None)
+        if sample is None:
+            raise ArgumentError(WRONG_INPUTS)
+        if isinstance(sample, Symbol):
+            return self._run_on_symbols(x, *args, **kwargs)
+        context = sample.context
+        if self._active and self._callback is None:
+            leaves, form = flatten(((x, *args), kwargs), "input")
+            trace = self._find_trace(leaves, form, (x, *args), kwargs)
+            if not trace.needs_values:
+                return trace(leaves, context)
+        with context:
+            return self.hybrid_forward(nd, x, *args, **kwargs, **self._parameters_on(context, x, *args))
+
+    def _parameters_on(self, context: Any, *args: Any) -> dict[str, NDArray]:
+        try:
+            return {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+        except DeferredInitializationError:
+            self._deferred_infer_shape(*args)
+            for parameter in self.params.values():
+                parameter._finish_deferred_init()
+            return {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+
+    def _run_on_symbols(self, *args: Any, **kwargs: Any) -> Any:
+        params = {name: parameter.var() for name, parameter in self._reg_params.items()}
+        with self.name_scope():
+            return self.hybrid_forward(sym, *args, **kwargs, **params)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """What the block computes, in terms of ``F``; parameters arrive as keyword arguments."""
+        raise BlockForwardMissing(
+            f"{type(self).__name__} defines no hybrid_forward(); write `def hybrid_forward(self, F, x): ...`"
+        )
+
+    def hybridize(
+        self, active: bool = True, backend: str | None = None, clear: bool = True, static_alloc: bool = False,
+        static_shape: bool = False, inline_limit: int = 2, forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        """Compile this block and all below it (or stop doing so); the tuning arguments of MXNet are accepted."""
+        if kwargs:
+            self._backend_opts = kwargs
+        self._backend = backend
+        self._active = active
+        self._flags = [("static_alloc", static_alloc), ("static_shape", static_shape), ("inline_limit", inline_limit)]
+        sizes = (("forward_bulk_size", forward_bulk_size), ("backward_bulk_size", backward_bulk_size))
+        self._flags += [(name, size) for name, size in sizes if size is not None]
+        if clear:
+            self._clear_cached_op()
+        if active and (self._forward_hooks or self._forward_pre_hooks):
+            warnings.warn(
+                f'"{self}" is being hybridized while still having forward hook/pre-hook. If "{self}" is a child of '
+                "HybridBlock, the hooks will not take effect.",
+                stacklevel=2,
+            )
+        super().hybridize(
+            active, static_alloc=static_alloc, static_shape=static_shape, inline_limit=inline_limit,
+            forward_bulk_size=forward_bulk_size, backward_bulk_size=backward_bulk_size,
+        )  # fmt: skip
+
+    def cast(self, dtype: Any) -> None:
+        self._clear_cached_op()
+        super().cast(dtype)
+
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        self._callback = callback
+        self._monitor_all = monitor_all
+        super().register_op_hook(callback, monitor_all)
+
+    def optimize_for(
+        self, x: Any, *args: Any, backend: str | None = None, clear: bool = False, static_alloc: bool = False,
+        static_shape: bool = False, inline_limit: int = 2, forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        """Hybridize for a backend and trace with the given inputs."""
+        if not backend:
+            raise ArgumentError('Must specify "backend" to optimize_for')
+        self.hybridize(
+            True, backend, clear, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size,
+            **kwargs,
+        )  # fmt: skip
+        if next(tensors((x, args)), None) is None:
+            raise ArgumentError(WRONG_INPUTS)
+        self._build_cache(x, *args)
+
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
+        """Write ``<path>-symbol.json`` and ``<path>-<epoch>.params``, for SymbolBlock, Module and other languages.
+
+        Returns:
+            The names of the two files.
+        """
+        if not self._cached_graph:
+            raise MustRunFirst(
+                "Please first call block.hybridize() and then run forward with this block at least once before "
+                "calling export."
+            )
+        output = self._cached_graph[1]
+        symbol_file, params_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
+        output.save(symbol_file, remove_amp_cast=remove_amp_cast)
+        arguments, auxiliary = set(output.list_arguments()), set(output.list_auxiliary_states())
+        arrays = {}
+        for name, parameter in self.collect_params().items():
+            if name in arguments:
+                arrays[f"arg:{name}"] = parameter._reduce()
+            elif name in auxiliary:
+                arrays[f"aux:{name}"] = parameter._reduce()
+        nd.save(params_file, arrays)
+        return symbol_file, params_file
+
+
+class MustRunFirst(ArgumentError):
+    """``export`` needs a traced graph."""
+
+
+class BlockTypeErrorOrValue(BlockTypeError, ArgumentError):
+    """A child that is no HybridBlock; MXNet raises ValueError."""
+
+
+class SymbolBlock(HybridBlock):
+    """A block made from a symbol: run, train and fine-tune exported models.
+
+    Args:
+        outputs: the symbol, or a list of them.
+        inputs: the variables that are inputs; all others become parameters.
+        params: values or parameters to share.
+    """
+
+    def __init__(self, outputs: Any, inputs: Any, params: Any = None) -> None:
+        super().__init__(prefix='', params=None)
+        inputs = [inputs] if isinstance(inputs, Symbol) else list(inputs)
+        outputs = outputs if isinstance(outputs, Symbol) else sym.Group(list(outputs))
+        self._prefix = ""
+        self._params = type(self._params)("", params)
+        names = {variable.name for variable in inputs}
+        for kind, listed in (("write", outputs.list_arguments()), ("null", outputs.list_auxiliary_states())):
+            for name in listed:
+                if name not in names:
+                    self._params.get(name, grad_req=kind, allow_deferred_init=True)
+        self._cached_graph = (inputs, outputs)
+        self._initialized = False
+        self._reg_params = {name: parameter for name, parameter in self._params.items()}
+
+    @staticmethod
+    def imports(
+        symbol_file: str, input_names: Any, param_file: str | None = None, ctx: Any = None,
+        allow_missing: bool = False, ignore_extra: bool = False,
+    ) -> SymbolBlock:  # fmt: skip
+        """Read a model that ``export`` or ``save_checkpoint`` wrote.
+
+        Args:
+            symbol_file: the JSON file.
+            input_names: name or names of the inputs, e.g. ``['data']``.
+            param_file: file of values; None leaves the parameters uninitialized.
+            ctx: where to put the parameters.
+            allow_missing, ignore_extra: see ``load_parameters``.
+        """
+        names = [input_names] if isinstance(input_names, str) else list(input_names)
+        block = SymbolBlock(sym.load(symbol_file), [sym.var(name) for name in names])
+        if param_file is not None:
+            block.collect_params().load(
+                param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved"
+            )
+        return block
+
+    def _find_trace(self, leaves: list[Any], form: Any, args: Any, kwargs: Any) -> Trace:
+        trace = self._cached_op
+        if trace is None:
+            inputs, output = self._cached_graph
+            count = len(output.list_outputs())
+            trace = Trace(inputs, output, (0,) if count == 1 else ((0,) * count,), False)
+            trace.prepare(self)
+            self._cached_op = trace
+        if len(leaves) != len(trace.inputs):
+            raise ArgumentError(
+                f"SymbolBlock: wants {len(trace.inputs)} inputs ({', '.join(v.name for v in trace.inputs)}), "
+                f"got {len(leaves)}"
+            )
+        if not self._initialized:
+            self._initialize_traced(trace, leaves)
+            self._initialized = True
+        return trace
+
+    def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run the graph on arrays, or put it on top of symbols."""
+        leaves, form = flatten(((x, *args), kwargs), "input")
+        if not leaves:
+            raise ArgumentError(WRONG_INPUTS)
+        if isinstance(leaves[0], Symbol):
+            inputs, output = self._cached_graph
+            return output(**{variable.name: leaf for variable, leaf in zip(inputs, leaves)})
+        return self._find_trace(leaves, form, args, kwargs)(leaves, leaves[0].context)
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
+        start = f"{prefix}." if prefix else ""
+        return {start + name: parameter for name, parameter in self._params.items()}
+
+    def _clear_cached_op(self) -> None:
+        # The graph is what this block is; only what was compiled from it can be dropped.
+        self._initialized = False
+        self._cached_op = None
+        self._traces = {}

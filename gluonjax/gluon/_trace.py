@@ -1,0 +1,170 @@
+"""What hybridizing makes of a block: graphs traced from ``hybrid_forward``, compiled and called without Python.
+
+A trace belongs to one structure of arguments, one training mode, and, where ``hybrid_forward`` read a ``.shape``,
+one set of input shapes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from gluonjax import symbol as sym
+from gluonjax._base.scopes import modes
+from gluonjax._engine import graph as _graph
+from gluonjax.gluon._errors import ArgumentError
+from gluonjax.ndarray import NDArray
+from gluonjax.ndarray._cached import CachedGraph
+from gluonjax.symbol import Symbol
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """All arrays and symbols in nested lists, tuples and dictionaries."""
+    if isinstance(value, (NDArray, Symbol)):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from tensors(entry)
+    elif isinstance(value, dict):
+        for entry in value.values():
+            yield from tensors(entry)
+
+
+def flatten(value: Any, where: str) -> tuple[list[Any], Any]:
+    """The tensors of nested containers, and a hashable format to put them back.
+
+    Formats: 0 a tensor, -1 None, n > 0 a symbol with n outputs, a tuple for a list, ("dict", keys, parts), or
+    ("value", x) for anything else, which becomes part of the structure.
+    """
+    if isinstance(value, NDArray):
+        return [value], 0
+    if isinstance(value, Symbol):
+        count = len(value.list_outputs())
+        return [value], count if count > 1 else 0
+    if value is None:
+        return [], -1
+    if isinstance(value, (list, tuple)):
+        parts = [flatten(entry, where) for entry in value]
+        return [leaf for leaves, _ in parts for leaf in leaves], tuple(form for _, form in parts)
+    if isinstance(value, dict):
+        parts = [flatten(entry, where) for entry in value.values()]
+        return [leaf for leaves, _ in parts for leaf in leaves], ("dict", tuple(value), tuple(f for _, f in parts))
+    if where == "input" and isinstance(value, (bool, int, float, str, slice, type)):
+        return [], ("value", value)
+    raise ArgumentError(
+        f"When hybridized, the {where} of HybridBlock must be (nested) list of Symbol or NDArray, but got "
+        f"{value} of type {type(value)}"
+    )
+
+
+def regroup(leaves: Any, form: Any) -> Any:
+    """Undo ``flatten``; lists stay lists."""
+    rest = iter(leaves)
+
+    def build(part: Any) -> Any:
+        if isinstance(part, int):
+            if part < 0:
+                return None
+            return [next(rest) for _ in range(part)] if part > 0 else next(rest)
+        if part and part[0] == "dict":
+            return {key: build(one) for key, one in zip(part[1], part[2])}
+        if part and part[0] == "value":
+            return part[1]
+        return [build(entry) for entry in part]
+
+    return build(form)
+
+
+class Trace:
+    """One traced graph of a block.
+
+    Args:
+        inputs: the input variables, one for every tensor among the arguments.
+        output: all outputs, grouped.
+        out_format: how the outputs are nested.
+        by_shape: the trace read input shapes, so it serves only these.
+    """
+
+    def __init__(self, inputs: list[Symbol], output: Symbol, out_format: Any, by_shape: bool) -> None:
+        self.inputs = inputs
+        self.output = output
+        self.out_format = out_format
+        self.by_shape = by_shape
+        self._cached: CachedGraph | None = None
+        self._sources: list[Any] = []
+
+    def prepare(self, block: Any) -> None:
+        """Find where every variable of the graph comes from: an argument's position or a parameter."""
+        if self._cached is not None:
+            return
+        cached = CachedGraph(self.output._graph, block.name or type(block).__name__)
+        params = dict(block.collect_params().items())
+        position = {variable.name: index for index, variable in enumerate(self.inputs)}
+        sources: list[Any] = []
+        for name in cached.arguments + cached.auxiliary:
+            if name in position:
+                sources.append(position[name])
+            elif name in params:
+                sources.append(params[name])
+            else:
+                raise ArgumentError(
+                    f"{block.name}: the graph reads a variable '{name}' that is neither an input "
+                    f"({', '.join(position)}) nor a parameter of the block"
+                )
+        self._sources = sources
+        self._cached = cached
+
+    def parameters(self) -> list[Any]:
+        """The parameters that the graph reads, in its order."""
+        return [source for source in self._sources if not isinstance(source, int)]
+
+    @property
+    def needs_values(self) -> bool:
+        assert self._cached is not None
+        return self._cached.needs_values
+
+    def __call__(self, leaves: list[Any], context: Any) -> Any:
+        """Run on the tensors among the arguments."""
+        handles = [leaves[s] if type(s) is int else s.data(context) for s in self._sources]
+        assert self._cached is not None
+        outputs = self._cached(handles, type(leaves[0]))
+        if self.out_format == (0,):
+            return outputs[0]
+        return regroup(outputs, self.out_format)[0]
+
+
+def trace_block(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: bool = True) -> Trace:
+    """Run ``hybrid_forward`` once with symbols."""
+    leaves, form = flatten((args, kwargs), "input")
+    if not leaves:
+        raise ArgumentError(f"All args are None and we do not support such a case. Received args={args}")
+    names = ["data"] if len(leaves) == 1 else [f"data{number}" for number in range(len(leaves))]
+    variables = [sym.var(name) for name in names]
+    if shapes:
+        for variable, leaf in zip(variables, leaves):
+            if isinstance(leaf, NDArray):
+                variable._graph.entries[0][0].hint = leaf.shape
+    symbolic_args, symbolic_kwargs = regroup(variables, form)
+    before = _graph.hints.read
+    _graph.hints.read = False
+    try:
+        result = block._run_on_symbols(*symbolic_args, **symbolic_kwargs)
+    finally:
+        by_shape, _graph.hints.read = _graph.hints.read, before
+    outputs, out_format = flatten([result], "output")
+    return Trace(variables, sym.Group(outputs), out_format, by_shape)
+
+
+def warn_not_compiled(block: Any, trace: Trace) -> None:
+    """Say once that a block runs eagerly because of what it contains."""
+    names = sorted({node.op.name for node in trace.output._graph.order if node.op is not None and node.op.host})
+    warnings.warn(
+        f"{block.name}: runs without compilation, because the output shape of {', '.join(names)} depends on values",
+        stacklevel=4,
+    )
+
+
+def mode_key() -> tuple[bool, bool, bool]:
+    """The modes that a trace depends on."""
+    return modes.training, modes.np_shape, modes.np_array

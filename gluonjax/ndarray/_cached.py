@@ -1,0 +1,89 @@
+"""A graph called on handles: one compiled forward (and backward) for each mode and each set of shapes.
+
+This is what hybridized blocks and ``CachedOp`` run. A call is one launch; while recording it is one tape entry,
+whose backward is one launch too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gluonjax._base.scopes import modes
+from gluonjax._engine import rng
+from gluonjax._engine.graph import Graph
+from gluonjax._engine.infer import infer_shapes, open_shape
+from gluonjax._engine.lower import Lowered, lower
+from gluonjax._engine.run import Kernel
+from gluonjax._engine.tape import Node, wanted_inputs
+from gluonjax.ndarray._invoke import new_handle
+
+
+class CachedGraph:
+    """Runs a graph on arrays.
+
+    Args:
+        graph: what to run.
+        name: what errors call it.
+    """
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph = graph
+        self.name = name
+        self.arguments = [node.name for node in graph.arguments]
+        self.auxiliary = [node.name for node in graph.auxiliary]
+        # Creation nodes such as zeros(shape=(0, 8)) take their open dimensions from the inputs.
+        self._has_open_shapes = any(node.op is not None and open_shape(node) for node in graph.order)
+        self._programs: dict[Any, tuple[Lowered, Kernel]] = {}
+
+    @property
+    def needs_values(self) -> bool:
+        """True where an operator's output shape depends on values, so that the graph cannot be compiled."""
+        return any(node.op is not None and node.op.host for node in self.graph.order)
+
+    def _program(self, handles: Sequence[Any]) -> tuple[Lowered, Kernel]:
+        overrides = None
+        key: Any = (modes.training, modes.np_shape)
+        if self._has_open_shapes:
+            names = self.arguments + self.auxiliary
+            known = {name: handle.shape for name, handle in zip(names, handles)}
+            overrides = infer_shapes(self.graph, known, modes.np_shape).overrides()
+            key = (*key, tuple(sorted(overrides.items())))
+        found = self._programs.get(key)
+        if found is None:
+            lowered = lower(self.graph, modes.training, overrides)
+            kernel = Kernel(self.name, lowered, interpretable=False)
+            found = self._programs[key] = (lowered, kernel)
+        return found
+
+    def __call__(self, handles: Sequence[Any], cls: Any) -> list[Any]:
+        """Run on handles for the arguments followed by those for the auxiliary states; commit the states.
+
+        Returns:
+            One handle of class ``cls`` for every output.
+        """
+        lowered, kernel = self._program(handles)
+        ctx = handles[0]._cell.ctx
+        values = [handle._value for handle in handles]
+        if lowered.key_count:
+            values.append(rng.take_keys(lowered.key_count))
+        count = lowered.output_count
+        parents: list[Any] | None = None
+        if modes.recording:
+            parents = [handle._entry for handle in handles]
+            if not any(parents):
+                parents = None
+        node = None
+        if parents is None:
+            results = kernel.run(values, ctx.is_host)
+        else:
+            if lowered.key_count:
+                parents.append(None)
+            wanted = wanted_inputs(values, parents)
+            results, pullback = kernel.with_pullback(values, wanted, count)
+            outputs = [(result.shape, result.dtype) for result in results[:count]]
+            node = Node(kernel, values, parents, outputs, ctx.is_host, pullback)
+        if len(results) > count and modes.training:
+            for handle, value in zip(handles[len(self.arguments) :], results[count:]):
+                handle._write(value)
+        return [new_handle(cls, value, ctx, node, index) for index, value in enumerate(results[:count])]

@@ -1,0 +1,1 @@
+"""Operators of ``mx.nd._internal``; filled from the registry when the package is imported."""

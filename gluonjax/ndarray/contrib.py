@@ -1,0 +1,1 @@
+"""Operators of ``mx.nd.contrib``; filled from the registry when the package is imported."""

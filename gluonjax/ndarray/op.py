@@ -1,0 +1,1 @@
+"""Operators of ``mx.nd.op``; filled from the registry when the package is imported."""

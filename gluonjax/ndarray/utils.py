@@ -1,0 +1,97 @@
+"""Saving and loading lists and dictionaries of arrays; ``zeros``/``array`` that take a storage type."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gluonjax._base.devices import Context
+from gluonjax._base.errors import ArgumentTypeError, MXNetError
+from gluonjax._files import params
+from gluonjax._files.atomic import atomic_write
+from gluonjax.ndarray import _creation
+from gluonjax.ndarray.ndarray import NDArray, wrap
+
+
+def zeros(shape: Any, ctx: Any = None, dtype: Any = None, stype: str | None = None, **kwargs: Any) -> NDArray:
+    """An array of zeros of a storage type."""
+    return _creation.zeros(shape, ctx, dtype, stype, **kwargs)
+
+
+def empty(shape: Any, ctx: Any = None, dtype: Any = None, stype: str | None = None) -> NDArray:
+    """An array of a storage type whose content does not matter."""
+    return _creation.empty(shape, ctx, dtype, stype)
+
+
+def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
+    """Copy an array-like (or a scipy sparse matrix) into a new array."""
+    return _creation.array(source_array, ctx, dtype)
+
+
+def save(fname: str, data: Any) -> None:
+    """Write an array, a list or a dictionary of arrays to a file in MXNet's .params format.
+
+    Args:
+        fname: the path; written to a temporary name first and then renamed.
+        data: an NDArray, a list of them, or a dictionary from names to them.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(data, NDArray):
+        data = [data]
+    if isinstance(data, Mapping):
+        names, arrays = [str(name) for name in data], list(data.values())
+    elif isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        names, arrays = [], list(data)
+    else:
+        raise ArgumentTypeError(
+            f"data needs to either be a NDArray, dict of str, NDArray pairs or a list of NDArrays, got {type(data)}"
+        )
+    for one in arrays:
+        if not isinstance(one, NDArray):
+            raise ArgumentTypeError(f"save only accept dict str->NDArray or list of NDArray, got {type(one)}")
+    atomic_write(os.fspath(fname), params.write_params([_content(one) for one in arrays], names))
+
+
+def _content(array: NDArray) -> Any:
+    if array.stype != "default":
+        return array._to_block()  # type: ignore[attr-defined]
+    return array.asnumpy()
+
+
+def load(fname: str) -> Any:
+    """Read what ``save`` (of MXNet or of this library) wrote: a list, or a dictionary where names were saved."""
+    try:
+        with open(fname, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise MXNetError(f"load: cannot read '{fname}': {error.strerror}") from error
+    return _unpack(data, str(fname))
+
+
+def load_frombuffer(buf: Any) -> Any:
+    """The same from bytes in memory."""
+    if not isinstance(buf, (bytes, bytearray, memoryview)):
+        raise ArgumentTypeError(f"load_frombuffer: buf needs to be bytes, got {type(buf).__name__}")
+    return _unpack(bytes(buf), "buffer")
+
+
+def _unpack(data: bytes, source: str) -> Any:
+    try:
+        blocks, names = params.read_params(data)
+    except MXNetError as error:
+        raise type(error)(f"{source}: {error}") from None
+    arrays = [_handle(block) for block in blocks]
+    return dict(zip(names, arrays)) if names else arrays
+
+
+def _handle(block: Any) -> NDArray:
+    if isinstance(block, np.ndarray):
+        return wrap(np.array(block, order="C"), Context("cpu"))
+    from gluonjax.ndarray import sparse
+
+    return sparse.from_block(block)

@@ -1,0 +1,1 @@
+"""Tools for moving MXNet programs: run a script, and later report on and rewrite it."""

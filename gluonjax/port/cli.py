@@ -1,0 +1,35 @@
+"""``python -m gluonjax``: the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command. Returns the process's exit status."""
+    parser = argparse.ArgumentParser(
+        prog="gluonjax", description="Run Apache MXNet 1.9.1 programs, unmodified, on JAX."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="run a script with 'mxnet' meaning gluonjax")
+    run.add_argument("script", help="path of the script, or '-m' for a module", nargs="?")
+    run.add_argument("-m", dest="module", metavar="MODULE", help="run a module instead of a script")
+    run.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(given)
+    if options.command == "run":
+        from gluonjax.port.run import run_module, run_script
+
+        if options.module:
+            rest = ([options.script] if options.script else []) + options.args
+            return run_module(options.module, rest)
+        if not options.script:
+            run.error("name a script, e.g. 'python -m gluonjax run train.py --epochs 3'")
+        return run_script(options.script, options.args)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

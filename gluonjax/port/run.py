@@ -1,0 +1,31 @@
+"""Running a script or a module with ``mxnet`` resolving to gluonjax."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+
+from gluonjax.compat.alias import install_as_mxnet
+
+
+def run_script(path: str, arguments: Sequence[str]) -> int:
+    """Run a script as ``python path arguments...`` would, but on gluonjax."""
+    if not os.path.exists(path):
+        print(f"gluonjax run: there is no file '{path}'", file=sys.stderr)
+        return 2
+    install_as_mxnet()
+    sys.argv = [path, *arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    runpy.run_path(path, run_name="__main__")
+    return 0
+
+
+def run_module(name: str, arguments: Sequence[str]) -> int:
+    """Run a module as ``python -m name arguments...`` would, but on gluonjax."""
+    install_as_mxnet()
+    sys.argv = [name, *arguments]
+    sys.path.insert(0, os.getcwd())
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+    return 0

@@ -1,0 +1,38 @@
+"""``mx.random``: the seed, and the samplers of ``mx.nd.random``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._engine import rng
+from gluonjax.ndarray.random import (
+    exponential, gamma, generalized_negative_binomial, multinomial, negative_binomial, normal, poisson, randint,
+    randn, shuffle, uniform,
+)  # fmt: skip
+
+
+def seed(seed_state: int, ctx: Any = "all") -> None:
+    """Restart every random stream of the library: operators, initializers, samplers, augmenters.
+
+    Args:
+        seed_state: any integer.
+        ctx: accepted for compatibility; numbers do not depend on the device here.
+
+    >>> from gluonjax import nd
+    >>> seed(1); a = nd.random.uniform(shape=3)
+    >>> seed(1); b = nd.random.uniform(shape=3)
+    >>> bool((a == b).min().asscalar())
+    True
+    """
+    try:
+        value = int(seed_state)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"random.seed: wants an integer, got {seed_state!r}") from None
+    rng.seed(value)
+
+
+__all__ = [
+    "exponential", "gamma", "generalized_negative_binomial", "multinomial", "negative_binomial", "normal", "poisson",
+    "randint", "randn", "seed", "shuffle", "uniform",
+]  # fmt: skip
