@@ -1,4 +1,5 @@
-"""A model in files: ``prefix-symbol.json`` and ``prefix-0001.params``, as ``mx.model`` writes and reads them."""
+"""A model in files: ``prefix-symbol.json`` and ``prefix-0001.params``, as ``mx.model`` writes and reads
+them."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from gluonjax import symbol as symbols
 from gluonjax._base.errors import MXNetError
 from gluonjax.context import cpu
 from gluonjax.ndarray import load, save
@@ -66,12 +68,15 @@ def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
         logging.warning("Params file '%s' is empty", path)
         return kinds["arg"], kinds["aux"]
     if not isinstance(found, dict):
-        raise MXNetError(f"load_params: {path!r} holds a list without names; a checkpoint has 'arg:' and 'aux:' names")
+        raise MXNetError(
+            f"load_params: {path!r} holds a list without names; a checkpoint has 'arg:' and 'aux:' names"
+        )
     for key, array in found.items():
         kind, colon, name = key.partition(":")
         if not colon:
             raise MXNetError(
-                f"load_params: {path!r} has the name {key!r}; a checkpoint has 'arg:' and 'aux:' before every name. "
+                f"load_params: {path!r} has the name {key!r}; a checkpoint has 'arg:' or 'aux:' before "
+                "every name. "
                 "Files of Block.save_parameters are read with Block.load_parameters"
             )
         if kind in kinds:
@@ -85,9 +90,7 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, Params, Params]:
     Returns:
         ``(symbol, arg_params, aux_params)``.
     """
-    from gluonjax import symbol
-
-    return (symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))
+    return (symbols.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))
 
 
 def _params_path(prefix: str, epoch: int) -> str:

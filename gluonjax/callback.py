@@ -1,4 +1,5 @@
-"""Callbacks for ``fit``: speed, checkpoints, progress, logs. The texts are MXNet's, since scripts parse them."""
+"""Callbacks for ``fit``: speed, checkpoints, progress, logs. The texts are MXNet's, since scripts parse
+them."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 >>> import numpy
 >>> metric = create(["acc", "ce"])
->>> metric.update([numpy.array([0, 1])], [numpy.array([[0.5, 0.5], [0.5, 0.5]])])
->>> metric.get()
-(['accuracy', 'cross-entropy'], [0.5, 0.6931471824645996])
+>>> metric.update([numpy.array([0, 1])], [numpy.full((2, 2), 0.5)])
+>>> metric.get_name_value()[0]
+('accuracy', 0.5)
 """
 
 from __future__ import annotations
@@ -32,3 +32,5 @@ from gluonjax._metrics._regression import MAE as MAE
 from gluonjax._metrics._regression import MSE as MSE
 from gluonjax._metrics._regression import RMSE as RMSE
 from gluonjax._metrics._regression import PearsonCorrelation as PearsonCorrelation
+from gluonjax.base import numeric_types as numeric_types
+from gluonjax.base import string_types as string_types

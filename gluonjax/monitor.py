@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gluonjax._base.errors import ArgumentTypeError
+from gluonjax.base import py_str as py_str
 from gluonjax.ndarray import NDArray as NDArray
-from gluonjax.ndarray import norm
 
 
 class Monitor:
@@ -44,7 +44,7 @@ class Monitor:
 
     def stat_helper(self, name: str | bytes, array: Any) -> None:
         """Take in one array; executors call this while they run."""
-        text = name.decode() if isinstance(name, bytes) else name
+        text = py_str(name) if isinstance(name, bytes) else name
         if self.activated and self.re_prog.match(text):
             self.queue.append((self.step, text, self.stat_func(array)))
 
@@ -81,12 +81,14 @@ class Monitor:
 
 
 def _root_mean_square(array: Any) -> Any:
-    return norm(array) / math.sqrt(array.size)
+    return array.norm() / math.sqrt(array.size)
 
 
 def _text(name: str, values: Any) -> str:
     found = [values] if isinstance(values, NDArray) else values
     if not isinstance(found, list) or not all(isinstance(value, NDArray) for value in found):
-        raise ArgumentTypeError(f"Monitor: stat_func returned {type(values).__name__} for {name!r}, wanted NDArrays")
+        raise ArgumentTypeError(
+            f"Monitor: stat_func returned {type(values).__name__} for {name!r}, wanted NDArrays"
+        )
     shown = (value.asscalar() if value.shape == (1,) else value.asnumpy() for value in found)
     return "".join(f"{value}\t" for value in shown)

@@ -8,12 +8,18 @@ from typing import Any, ClassVar
 
 
 class _Scoped(type):
-    """Gives the class a ``current`` that is looked up per thread (kept for old scripts, deprecated in MXNet)."""
+    """Gives the class a ``current`` that is looked up per thread (kept for old scripts, deprecated in
+    MXNet).
+    """
+
+    _current: threading.local
 
     @property
     def current(cls) -> Any:
         warnings.warn(
-            f"{cls.__name__}.current has been deprecated; use the `with` statement", DeprecationWarning, stacklevel=2
+            f"{cls.__name__}.current has been deprecated; use the `with` statement",
+            DeprecationWarning,
+            stacklevel=2,
         )
         return cls.in_force()
 
@@ -73,4 +79,3 @@ class Prefix(NameManager):
 
     def get(self, name: str | None, hint: str) -> str:
         return self._prefix + super().get(name, hint)
-

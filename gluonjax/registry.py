@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from gluonjax._base.errors import MXNetError, did_you_mean
+from gluonjax.base import string_types as string_types
 
 ClassType = TypeVar("ClassType", bound=type)
 

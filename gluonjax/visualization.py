@@ -25,7 +25,9 @@ _PARAMETER_ENDINGS = (
 class _Graph:
     """The nodes of a symbol as its JSON lists them, with what is known of their outputs."""
 
-    def __init__(self, symbol: Any, shapes: Mapping[str, Any] | None, types: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, symbol: Any, shapes: Mapping[str, Any] | None, types: Mapping[str, Any] | None
+    ) -> None:
         if not isinstance(symbol, Symbol):
             raise ArgumentTypeError(f"symbol must be Symbol, got {type(symbol).__name__}")
         content = json.loads(symbol.tojson())
@@ -58,7 +60,8 @@ class _Graph:
 
     def sizes(self, node: Node) -> list[int]:
         """The output's shape without the batch axis; empty where unknown."""
-        return list(self.output(node, self.shapes) or ())[1:]
+        shape = self.output(node, self.shapes)
+        return [] if shape is None else list(shape)[1:]
 
 
 def attributes(node: Node) -> dict[str, str]:
@@ -81,7 +84,11 @@ def print_summary(
         positions: where the columns end, as parts of the line or in characters.
     """
     graph = _Graph(symbol, shape, None)
-    ends = [int(line_length * end) for end in positions] if positions[-1] <= 1 else [int(end) for end in positions]
+    ends = (
+        [int(line_length * end) for end in positions]
+        if positions[-1] <= 1
+        else [int(end) for end in positions]
+    )
     rows = [
         node
         for number, node in enumerate(graph.nodes)
@@ -137,7 +144,12 @@ def _has_bias(attrs: dict[str, str]) -> bool:
 
 def _convolution_count(attrs: dict[str, str], channels: int, _: list[int]) -> int:
     filters = int(attrs["num_filter"])
-    weights = channels * filters // int(attrs.get("num_group", "1")) * math.prod(map(int, _numbers(attrs["kernel"])))
+    weights = (
+        channels
+        * filters
+        // int(attrs.get("num_group", "1"))
+        * math.prod(map(int, _numbers(attrs["kernel"])))
+    )
     return weights + (filters if _has_bias(attrs) else 0)
 
 

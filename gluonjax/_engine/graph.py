@@ -27,7 +27,9 @@ hints = _Hints()
 
 
 class Edits:
-    """Counts changes of operator attributes, after which compiled programs of graphs are not valid any more."""
+    """Counts changes of operator attributes, after which compiled programs of graphs are not valid any
+    more.
+    """
 
     count = 0
 
@@ -54,9 +56,13 @@ class Node:
     __slots__ = ("_parsed", "attrs", "hint", "inputs", "name", "op", "subgraphs")
 
     def __init__(
-        self, op: OpDef | None, name: str, attrs: Mapping[str, str] | None = None, inputs: Iterable[Entry] = (),
+        self,
+        op: OpDef | None,
+        name: str,
+        attrs: Mapping[str, str] | None = None,
+        inputs: Iterable[Entry] = (),
         subgraphs: tuple[Graph, ...] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.op = op
         self.name = name
         self.attrs: dict[str, str] = dict(attrs or {})
@@ -150,7 +156,8 @@ def labels_of(op: OpDef, attrs: Attrs, count: int) -> tuple[str, ...]:
 def check_hidden_key(key: str, text: str) -> str:
     """The stored form of an attribute key: ``lr_mult`` -> ``__lr_mult__``.
 
-    Raises MXNetError for the retired spelling ``weight_lr_mult``, which set an attribute of an input variable.
+    Raises MXNetError for the retired spelling ``weight_lr_mult``, which set an attribute of an input
+    variable.
     """
     for hidden in HIDDEN_KEYS:
         if key == hidden:
@@ -241,10 +248,10 @@ class Graph:
 
         return self.rebuild(build)
 
-    def rebuild(
-        self, build: Callable[[Node, list[Entry]], tuple[Node, Mapping[int, Entry] | None]]
-    ) -> Graph:
-        """Rebuild bottom-up: ``build(node, new inputs) -> (new node, redirection of its outputs or None)``."""
+    def rebuild(self, build: Callable[[Node, list[Entry]], tuple[Node, Mapping[int, Entry] | None]]) -> Graph:
+        """Rebuild bottom-up: ``build(node, new inputs) -> (new node, redirection of its outputs or
+        None)``.
+        """
         made: dict[int, tuple[Node, Mapping[int, Entry] | None]] = {}
 
         def moved(entry: Entry) -> Entry:
@@ -256,7 +263,9 @@ class Graph:
         return Graph(moved(entry) for entry in self.entries)
 
     def check(self) -> None:
-        """Raise MXNetError where the graph is not legal: unreadable attributes, missing or impossible outputs."""
+        """Raise MXNetError where the graph is not legal: unreadable attributes, missing or impossible
+        outputs.
+        """
         for node in self.order:
             try:
                 count = node.output_count

@@ -1,6 +1,8 @@
-"""Shapes and dtypes of a whole graph, from what is known of some variables: forwards and backwards until nothing changes.
+"""Shapes and dtypes of a whole graph, from what is known of some variables: forwards and backwards until
+nothing changes.
 
-Unknown dimensions are ``None`` here. MXNet's 0 (or -1 in numpy mode) exists only in ``from_user`` and ``to_user``.
+Unknown dimensions are ``None`` here. MXNet's 0 (or -1 in numpy mode) exists only in ``from_user`` and
+``to_user``.
 """
 
 from __future__ import annotations
@@ -14,15 +16,21 @@ from gluonjax._base.attrs import parse_shape
 from gluonjax._base.dtypes import CODE_TO_DTYPE, DEFAULT_DTYPE
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine.graph import Entry, Graph, Node
-from gluonjax._engine.probe import Call
+from gluonjax._engine.probe import Call, all_known
 from gluonjax._ops.opdef import Shape
 from gluonjax._ops.rules import merge_shapes
 
 _ROUNDS = 100
+# Operators about which MXNet says nothing before their first input is known completely (control_flow_op.h;
+# pinned by
+# its test_where_partial_shape).
+_WHOLE_FIRST_INPUT = frozenset({"where"})
 
 
 def from_user(shape: Sequence[int] | None, np_shape: bool) -> Shape | None:
-    """MXNet's spelling of a shape -> ours: 0 is unknown (-1 in numpy mode), an empty legacy shape is unknown."""
+    """MXNet's spelling of a shape -> ours: 0 is unknown (-1 in numpy mode), an empty legacy shape is
+    unknown.
+    """
     if shape is None or (not np_shape and len(shape) == 0):
         return None
     return tuple(None if (dim < 0 if np_shape else dim <= 0) else int(dim) for dim in shape)
@@ -45,7 +53,9 @@ def match_names(graph: Graph, known: Mapping[str, Any], source: str) -> None:
     for key in known:
         if key not in names:
             listed = "".join(f"\t[{i}]{name}\n" for i, name in enumerate(names))
-            raise MXNetError(f"{source}Keyword argument name {key} not found.\nCandidate arguments:\n{listed}")
+            raise MXNetError(
+                f"{source}Keyword argument name {key} not found.\nCandidate arguments:\n{listed}"
+            )
 
 
 def _where(node: Node, error: Exception) -> MXNetError:
@@ -114,7 +124,9 @@ class ShapeTable(_Table):
         )  # fmt: skip
 
     def overrides(self) -> dict[int, tuple[int, ...]]:
-        """Shapes of nodes such as ``zeros(shape=(0, 10))`` whose own attribute leaves dimensions open, by position."""
+        """Shapes of nodes such as ``zeros(shape=(0, 10))`` whose own attribute leaves dimensions open, by
+        position.
+        """
         return {
             position: self.values[(id(node), 0)] for position, node in enumerate(self.graph.order)
             if open_shape(node) and is_complete(self.values.get((id(node), 0)))
@@ -122,11 +134,15 @@ class ShapeTable(_Table):
 
 
 def open_shape(node: Node) -> bool:
-    """True for a creation node whose shape attribute has unknown (0) dimensions; MXNet fills them in from its users."""
+    """True for a creation node whose shape attribute has unknown (0) dimensions; MXNet fills them in from
+    its users.
+    """
     if node.op is None or node.inputs or not isinstance(node.parsed.get("shape"), tuple):
         return False
     shape = node.parsed["shape"]
-    return 0 in shape or (shape == () and node.op.name in ("_zeros", "_ones", "_full", "_zeros_without_dtype"))
+    return 0 in shape or (
+        shape == () and node.op.name in ("_zeros", "_ones", "_full", "_zeros_without_dtype")
+    )
 
 
 def infer_shapes(graph: Graph, known: Mapping[str, Shape | None], np_shape: bool = False) -> ShapeTable:
@@ -165,6 +181,8 @@ def _shape_step(table: ShapeTable, node: Node, zero_is_open: bool = True) -> boo
             if is_complete(table.get((node, 0))):
                 table.done.add(id(node))
             return changed
+        if op.name in _WHOLE_FIRST_INPUT and not is_complete(inputs[0]):
+            return False
         by_label = dict(zip(call.labels, inputs))
         if op.param_shapes is not None:
             for label, shape in op.param_shapes(by_label, node.parsed).items():
@@ -175,7 +193,7 @@ def _shape_step(table: ShapeTable, node: Node, zero_is_open: bool = True) -> boo
         inputs = [by_label.get(label, shape) for label, shape in zip(call.labels, inputs)]
         if not op.host:
             if all(is_complete(shape) for shape in inputs):
-                exact = call.exact_shapes(inputs)
+                exact = call.exact_shapes(inputs)  # type: ignore[arg-type]
                 outputs = [merge_shapes(old, new) for old, new in zip(outputs, exact)]
                 table.done.add(id(node))
             elif all(shape is not None for shape in inputs):
@@ -216,7 +234,7 @@ class DtypeTable(_Table):
     def put(self, entry: Entry, dtype: np.dtype | None) -> bool:
         key = (id(entry[0]), entry[1])
         old = self.values.get(key)
-        if dtype is None or old == dtype:
+        if dtype is None or (old is not None and old == dtype):
             return False
         if old is not None:
             raise OperatorError(f"Incompatible attr: expected {old}, got {dtype}")
@@ -247,7 +265,8 @@ def infer_dtypes(
     table.run(step)
     if fill:
         for node in graph.variables:
-            if table.put((node, 0), DEFAULT_DTYPE):
+            if table.get((node, 0)) is None:
+                table.put((node, 0), DEFAULT_DTYPE)
                 table.run(step)
     return table
 
@@ -262,10 +281,10 @@ def _dtype_step(table: DtypeTable, node: Node, shapes: ShapeTable | None) -> boo
         inputs = call.input_dtypes(inputs, outputs, known_shapes)
         for entry, dtype in zip(node.inputs, inputs):
             changed |= table.put(entry, dtype)
-        if None in outputs:
+        if not all_known(outputs):
             for index, dtype in enumerate(call.output_dtypes(inputs, known_shapes)):
                 changed |= table.put((node, index), dtype)
-        if None not in inputs and None not in table.outputs(node):
+        if all_known(inputs) and all_known(table.outputs(node)):
             table.done.add(id(node))
     except MXNetError as error:
         raise _where(node, error) from None

@@ -152,7 +152,9 @@ def _key_in(value: Any) -> np.ndarray:
 def _key_out(value: np.ndarray) -> jax.Array:
     """64-bit items as a JAX key array."""
     value = np.ascontiguousarray(value)
-    return jax.random.wrap_key_data(value.reshape(np.shape(value) + (1,)).view(np.uint32), impl="threefry2x32")
+    return jax.random.wrap_key_data(
+        value.reshape(np.shape(value) + (1,)).view(np.uint32), impl="threefry2x32"
+    )
 
 
 def _own(value: np.ndarray) -> np.ndarray:
@@ -178,7 +180,7 @@ class _Builder:
         live = self._live(equations, outputs)
         self._convert_scalars_at_entry(live, outputs)
         self.steps: list[tuple[Callable[..., Any], list[int], list[int]]] = []
-        alias: dict[int, int] = {}
+        alias: dict[int, int] = {}  # slots of equations that change nothing
         for equation, ins, outs in live:
             self._add(equation, [alias.get(slot, slot) for slot in ins], outs, alias)
         self.outputs = [alias.get(slot, slot) for slot in outputs]
@@ -198,7 +200,17 @@ class _Builder:
             if name in _CALLS:
                 outs = self._flatten(_called(equation.params), ins, equations)
             elif name == "custom_linear_solve":
-                outs = self._flatten(equation.params["jaxprs"].solve, _solve_arguments(equation, ins), equations)
+                outs = self._flatten(
+                    equation.params["jaxprs"].solve, _solve_arguments(equation, ins), equations
+                )
+            elif name == "call_hi_primitive":
+                outs = self._flatten(_expanded(equation), ins, equations)
+            elif name == "platform_index":
+                outs = [self._new_constant(_platform_index(equation), equation.outvars[0].aval)]
+            elif name == "cond" and ins[0] in self.constants:
+                branches = equation.params["branches"]
+                chosen = min(max(int(self.constants[ins[0]]), 0), len(branches) - 1)
+                outs = self._flatten(branches[chosen], ins[1:], equations)
             else:
                 outs = list(range(len(slots), len(slots) + len(equation.outvars)))
                 slots.extend(variable.aval for variable in equation.outvars)
@@ -239,7 +251,8 @@ class _Builder:
                 dtype = aval.dtype
                 users = [equation for equation, ins, _ in live if slot in ins]
                 targets = {
-                    user.params["new_dtype"] if user.primitive.name == "convert_element_type" else None for user in users
+                    user.params["new_dtype"] if user.primitive.name == "convert_element_type" else None
+                    for user in users
                 }
                 if len(targets) == 1 and slot not in outputs and dtype.kind == "f":
                     (target,) = targets
@@ -270,7 +283,11 @@ class _Builder:
             return
         cost = 0.0 if name in _FREE else work(site)
         constants = self.constants
-        if cost <= _FOLD_LIMIT and all(slot in constants for slot in ins) and sum(o.size for o in site.outs) <= _FOLD_LIMIT:
+        if (
+            cost <= _FOLD_LIMIT
+            and all(slot in constants for slot in ins)
+            and sum(o.size for o in site.outs) <= _FOLD_LIMIT
+        ):
             results = function(*[constants[slot] for slot in ins])
             constants.update(zip(outs, results if len(outs) > 1 else (results,)))
             return
@@ -329,6 +346,23 @@ def _called(params: Any) -> Any:
     raise _NoRule
 
 
+def _expanded(equation: Any) -> Any:
+    """The jaxpr that defines one of JAX's high-level primitives (`jax.experimental.hijax`)."""
+    primitive = equation.params.get("_prim")
+    if not hasattr(primitive, "expand"):
+        raise _NoRule
+    flat = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars]
+    with jax.enable_x64(True):
+        return jax.make_jaxpr(primitive.expand)(*jax.tree.unflatten(primitive.in_tree, flat))
+
+
+def _platform_index(equation: Any) -> np.ndarray:
+    """Which branch of `jax.lax.platform_dependent` serves a CPU: the one that names it, or the default."""
+    platforms = equation.params["platforms"]
+    position = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
+    return np.asarray(position, equation.outvars[0].aval.dtype)
+
+
 def _solve_arguments(equation: Any, ins: list[int]) -> list[int]:
     """Which operands of a linear solve its `solve` jaxpr takes: its own constants and the right-hand sides."""
     lengths = equation.params["const_lengths"]
@@ -380,11 +414,17 @@ def _runner(
 def _pick(outputs: list[int], input_count: int, constants: dict[int, np.ndarray]) -> Run:
     """A program without steps: its outputs are inputs or constants."""
     fixed = [constants.get(slot) for slot in outputs]
-    return lambda values: tuple([values[slot] if slot < input_count else value for slot, value in zip(outputs, fixed)])
+    return lambda values: tuple(
+        [values[slot] if slot < input_count else value for slot, value in zip(outputs, fixed)]
+    )
 
 
 def _single(
-    function: Callable[..., Any], ins: list[int], out_count: int, input_count: int, constants: dict[int, np.ndarray]
+    function: Callable[..., Any],
+    ins: list[int],
+    out_count: int,
+    input_count: int,
+    constants: dict[int, np.ndarray],
 ) -> Run | None:
     """A program of one step on one or two operands: no slots at all."""
     if out_count > 1:

@@ -1,7 +1,8 @@
 """A graph as one pure function of arrays: what executors, hybridized blocks and modules compile.
 
 The function takes ``(arguments..., auxiliary states..., [key])`` and returns ``(outputs..., new auxiliary
-states...)``. The key is raw key data; the n-th random node adds n to its counter, so every node draws its own numbers.
+states...)``. The key is raw key data; the n-th random node adds n to its counter, so every node draws its
+own numbers.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ class Lowered:
     Args:
         graph: the graph.
         train: training mode.
-        overrides: output shapes of creation nodes with open dimensions, by position (``ShapeTable.overrides``).
+        overrides: output shapes of creation nodes with open dimensions, by position
+            (``ShapeTable.overrides``).
         internals: also return every visible output of every node, after the auxiliary states.
     """
 
     def __init__(
-        self, graph: Graph, train: bool, overrides: Mapping[int, tuple[int, ...]] | None = None, internals: bool = False
+        self,
+        graph: Graph,
+        train: bool,
+        overrides: Mapping[int, tuple[int, ...]] | None = None,
+        internals: bool = False,
     ) -> None:
         self.graph = graph
         self.train = train
@@ -43,7 +49,8 @@ class Lowered:
         self._arguments = [position[id(node)] for node in graph.arguments]
         self._auxiliary = [position[id(node)] for node in graph.auxiliary]
         self._outputs = [(position[id(node)], index) for node, index in graph.entries]
-        self._internals = [(position[id(node)], index) for node, index in (self.internals.entries if internals else ())]
+        shown = () if self.internals is None else self.internals.entries
+        self._internals = [(position[id(node)], index) for node, index in shown]
         self._size = len(graph.order)
 
     @property
@@ -87,7 +94,12 @@ class _Step:
     __slots__ = ("count", "fn", "labels", "mutated", "node", "number", "place", "sources")
 
     def __init__(
-        self, node: Node, place: int, sources: Sequence[tuple[int, int]], fn: Callable[..., tuple[Any, ...]], number: int
+        self,
+        node: Node,
+        place: int,
+        sources: Sequence[tuple[int, int]],
+        fn: Callable[..., tuple[Any, ...]],
+        number: int,
     ) -> None:
         self.node = node
         self.place = place
@@ -127,7 +139,8 @@ class _Step:
         op = self.node.op
         assert op is not None
         shown = ", ".join(
-            f"{label} {np.dtype(value.dtype).name}{list(value.shape)}" for label, value in zip(self.labels, values)
+            f"{label} {np.dtype(value.dtype).name}{list(value.shape)}"
+            for label, value in zip(self.labels, values)
         )
         return kind(f"Error in operator {self.node.name}: {text} ({op.name}; inputs: {shown or 'none'})")
 

@@ -1,6 +1,7 @@
 """What one operator says about shapes and dtypes, also when only part of them is known.
 
-JAX evaluates an operator abstractly for complete shapes only. For unknown dimensions we *probe*: evaluate with
+JAX evaluates an operator abstractly for complete shapes only. For unknown dimensions we *probe*: evaluate
+with
 stand-in sizes and see which output dimensions change with which input dimensions. That gives partial results
 forwards, and, by solving for the size that yields a known output, backwards, for every operator alike.
 """
@@ -21,6 +22,14 @@ from gluonjax._ops.opdef import Attrs, OpDef, Shape, same_dtypes
 Shapes = list["Shape | None"]
 Dtypes = list["np.dtype | None"]
 
+
+def all_known(values: Sequence[Any]) -> bool:
+    """True where no entry is None (``None in values`` would not do: NumPy says ``None ==
+    dtype('float64')``).
+    """
+    return all(value is not None for value in values)
+
+
 # Stand-in sizes for unknown dimensions: large, with many divisors (reshape, split), and different.
 _FIRST, _SECOND = 5040, 7560
 _KEY = jax.ShapeDtypeStruct((2,), np.uint32)
@@ -37,8 +46,12 @@ class Evaluation:
         self.dtypes = tuple(np.dtype(result.dtype) for result in results[:count])
 
 
-def evaluate(op: OpDef, attrs: Attrs, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[np.dtype]) -> Evaluation:
-    """Outputs for complete inputs. Raises OperatorError with the operator's own words where they do not fit."""
+def evaluate(
+    op: OpDef, attrs: Attrs, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[np.dtype]
+) -> Evaluation:
+    """Outputs for complete inputs. Raises OperatorError with the operator's own words where they do not
+    fit.
+    """
     try:
         return _evaluate(op, _frozen(attrs), tuple(shapes), tuple(dtypes))
     except _Failed as error:
@@ -53,7 +66,9 @@ def _frozen(attrs: Attrs) -> tuple[tuple[str, Any], ...]:
     return tuple(attrs.items())
 
 
-def _evaluate(op: OpDef, attrs: tuple[tuple[str, Any], ...], shapes: tuple[Any, ...], dtypes: tuple[Any, ...]) -> Evaluation:
+def _evaluate(
+    op: OpDef, attrs: tuple[tuple[str, Any], ...], shapes: tuple[Any, ...], dtypes: tuple[Any, ...]
+) -> Evaluation:
     found = _evaluate_cached(op, attrs, shapes, dtypes)
     if isinstance(found, str):
         raise _Failed(found)
@@ -109,7 +124,9 @@ class Call:
             raise
 
     def _try(self, shapes: Shapes, sizes: dict[tuple[int, int], int]) -> tuple[tuple[int, ...], ...] | None:
-        """Output shapes when unknown dimensions (input, axis) have the given sizes; None where they do not fit."""
+        """Output shapes when unknown dimensions (input, axis) have the given sizes; None where they do not
+        fit.
+        """
         filled: Shapes = [
             None if shape is None
             else tuple(sizes.get((i, axis), _FIRST) if dim is None else dim for axis, dim in enumerate(shape))
@@ -139,15 +156,20 @@ class Call:
     def partial_shapes(self, shapes: Shapes) -> Shapes:
         """Output shapes as far as they follow from partly known input shapes."""
         count = len(self.op.outputs(self.attrs))
-        holes = [(i, axis) for i, s in enumerate(shapes) if s is not None for axis, d in enumerate(s) if d is None]
+        holes = [
+            (i, axis) for i, s in enumerate(shapes) if s is not None for axis, d in enumerate(s) if d is None
+        ]
         first = self._try(shapes, {})
         second = self._try(shapes, dict.fromkeys(holes, _SECOND)) if first is not None else None
         if first is None or second is None:
             return [None] * count
-        # A small size shows dimensions that only look independent (cut off at 5, say). It may also not fit at all.
+        # A small size shows dimensions that only look independent (cut off at 5, say). It may also not fit
+        # at all.
         small = self._try(shapes, dict.fromkeys(holes, 2)) or first
         return [
-            tuple(a if a == b == c else None for a, b, c in zip(x, y, z)) if len(x) == len(y) == len(z) else None
+            tuple(a if a == b == c else None for a, b, c in zip(x, y, z))
+            if len(x) == len(y) == len(z)
+            else None
             for x, y, z in zip(first, second, small)
         ]
 
@@ -155,7 +177,9 @@ class Call:
         """Input shapes completed from known output dimensions, where exactly one size explains them."""
         if any(shape is None for shape in shapes) or all(o is None or set(o) == {None} for o in outputs):
             return shapes
-        holes = [(i, axis) for i, shape in enumerate(shapes) for axis, dim in enumerate(shape or ()) if dim is None]
+        holes = [
+            (i, axis) for i, shape in enumerate(shapes) for axis, dim in enumerate(shape or ()) if dim is None
+        ]
         base = self._try(shapes, {})
         if not holes or base is None:
             return shapes
@@ -166,20 +190,27 @@ class Call:
             for axis, target in enumerate(known or ()):
                 if target is None or axis >= len(base[o]):
                     continue
-                causes = [g for g, m in moved.items() if m is not None and m[o][axis : axis + 1] != base[o][axis : axis + 1]]
+                causes = [
+                    g
+                    for g, m in moved.items()
+                    if m is not None and m[o][axis : axis + 1] != base[o][axis : axis + 1]
+                ]
                 if len(causes) == 1:
                     size = self._solve(shapes, causes[0], o, axis, target, base, moved[causes[0]])
                     if size is not None:
                         found.update(dict.fromkeys(causes[0], size))
         return [
-            shape and tuple(found.get((i, axis), dim) if dim is None else dim for axis, dim in enumerate(shape))
+            shape
+            and tuple(found.get((i, axis), dim) if dim is None else dim for axis, dim in enumerate(shape))
             for i, shape in enumerate(shapes)
         ]
 
     def _independent_groups(
         self, shapes: Shapes, holes: list[tuple[int, int]]
     ) -> list[tuple[tuple[int, int], ...]]:
-        """Unknown dimensions that can vary alone, and those that must be equal along one axis (concatenation)."""
+        """Unknown dimensions that can vary alone, and those that must be equal along one axis
+        (concatenation).
+        """
         groups: list[tuple[tuple[int, int], ...]] = []
         joint: dict[int, list[tuple[int, int]]] = {}
         for hole in holes:
@@ -191,9 +222,18 @@ class Call:
         return groups + [tuple(group) for group in joint.values()]
 
     def _solve(
-        self, shapes: Shapes, group: tuple[tuple[int, int], ...], o: int, axis: int, target: int, base: Any, moved: Any
+        self,
+        shapes: Shapes,
+        group: tuple[tuple[int, int], ...],
+        o: int,
+        axis: int,
+        target: int,
+        base: Any,
+        moved: Any,
     ) -> int | None:
-        """The one size of the group for which output ``o`` has ``target`` along ``axis``; None where there is none."""
+        """The one size of the group for which output ``o`` has ``target`` along ``axis``; None where there
+        is none.
+        """
         rise = moved[o][axis] - base[o][axis]
         size, rest = divmod((target - base[o][axis]) * (_SECOND - _FIRST), rise)
         size += _FIRST
@@ -212,8 +252,9 @@ class Call:
         """Output dtypes as far as they follow from the known input dtypes."""
         count = len(self.op.outputs(self.attrs))
         if self.op.host:
-            return [self.attrs.get("dtype") or (dtypes[0] if dtypes else DEFAULT_DTYPE)] * count
-        if None not in dtypes:
+            told = self.attrs.get("dtype")
+            return [told if isinstance(told, np.dtype) else (dtypes[0] if dtypes else DEFAULT_DTYPE)] * count
+        if all_known(dtypes):
             found = self._dtypes_for(dtypes, shapes)
             return list(found) if found is not None else [None] * count
         answers = [
@@ -260,12 +301,14 @@ class Call:
         return found
 
     def input_dtypes(self, dtypes: Dtypes, outputs: Dtypes, shapes: Shapes) -> Dtypes:
-        """Input dtypes completed by the operator's rule, and backwards where all inputs and outputs share one."""
+        """Input dtypes completed by the operator's rule, and backwards where all inputs and outputs share
+        one.
+        """
         if not self.labels:
             return dtypes
         ruled = self.op.dtypes(dict(zip(self.labels, dtypes)), self.attrs)
         result: Dtypes = [ruled.get(label, given) for label, given in zip(self.labels, dtypes)]
-        if result[0] is None and None not in outputs and outputs and self.op.dtypes is same_dtypes:
+        if result[0] is None and outputs and all_known(outputs) and self.op.dtypes is same_dtypes:
             told = outputs[0]
             guess = self._dtypes_for([told] * len(result), shapes)
             other = self._dtypes_for([_INT32 if told != _INT32 else DEFAULT_DTYPE] * len(result), shapes)

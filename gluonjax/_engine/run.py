@@ -118,6 +118,14 @@ class Kernel:
                     return results
         return self._run_compiled(values, device)
 
+    def interprets(self, values: Sequence[Any]) -> bool:
+        """True where ``run`` on the host would interpret rather than compile for these values."""
+        signature = tuple([(v.shape, v.dtype) for v in values if type(v) is not float])
+        plan = self._plans.get(signature)
+        if plan is None:
+            plan = self._make_plan(signature, values)
+        return plan.program is not None
+
     def _run_compiled(self, values: Sequence[Any], device: Any) -> tuple[Any, ...]:
         if self.host:
             return self._run_host(values)

@@ -11,9 +11,9 @@ import stat
 def atomic_write(path: str | os.PathLike[str], content: bytes | bytearray | memoryview) -> None:
     """Write ``content`` to ``path``: all of it, or the old file stays as it was.
 
-    The bytes go to a temporary name in the same folder, which is then renamed over ``path``. Links are followed,
-    permissions of an existing file are kept, and things that are not plain files (``/dev/stdout``, a pipe) are
-    written directly.
+    The bytes go to a temporary name in the same folder, which is then renamed over ``path``. Links are
+    followed, permissions of an existing file are kept, and things that are not plain files (``/dev/stdout``,
+    a pipe) are written directly.
 
     Args:
         path: the file to write.

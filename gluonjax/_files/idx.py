@@ -26,15 +26,21 @@ def read_idx(data: bytes, name: str = "IDX data") -> np.ndarray:
     array([5, 7], dtype=uint8)
     """
     if len(data) < 4 or data[0] or data[1] or data[2] not in _DTYPES:
-        raise MXNetError(f"{name}: expected an IDX header (00 00, type, dimensions), found {data[:4].hex(' ')!r}")
+        raise MXNetError(
+            f"{name}: expected an IDX header (00 00, type, dimensions), found {data[:4].hex(' ')!r}"
+        )
     count = data[3]
     if len(data) < 4 + 4 * count:
-        raise MXNetError(f"{name}: the header ends at byte {len(data)}; {count} sizes need {4 + 4 * count} bytes")
+        raise MXNetError(
+            f"{name}: the header ends at byte {len(data)}; {count} sizes need {4 + 4 * count} bytes"
+        )
     shape = struct.unpack_from(f">{count}I", data, 4)
     dtype = np.dtype(_DTYPES[data[2]])
     want, have = math.prod(shape) * dtype.itemsize, len(data) - 4 - 4 * count
     if have < want:
-        raise MXNetError(f"{name}: shape {shape} of {dtype} needs {want} bytes of values, but {have} follow the header")
+        raise MXNetError(
+            f"{name}: shape {shape} of {dtype} needs {want} bytes of values, but {have} follow the header"
+        )
     values = np.frombuffer(data, dtype, math.prod(shape), 4 + 4 * count).reshape(shape)
     return values.astype(dtype.newbyteorder("="))
 

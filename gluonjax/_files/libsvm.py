@@ -44,7 +44,9 @@ def read_libsvm(path: str | os.PathLike[str], columns: int) -> tuple[SparseBlock
                     else:
                         row_labels.append(float(word))
             except ValueError:
-                raise MXNetError(f"{name!r}, line {number}: expected 'column:value' or a label, found {word!r}") from None
+                raise MXNetError(
+                    f"{name!r}, line {number}: expected 'column:value' or a label, found {word!r}"
+                ) from None
             if any(not 0 <= index < columns for index in indices[starts[-1] :]):
                 found = [index for index in indices[starts[-1] :] if not 0 <= index < columns]
                 raise MXNetError(

@@ -13,8 +13,8 @@ V1          shape | device | i32 type code | values
 V0          the word is the number of dimensions: u32 sizes | device | i32 type code | values
 ==========  =================================================================================================
 
-A shape is an i32 count and i64 sizes; a device is two i32. V3 is V2 written in np-shape mode, where a shape with no
-dimensions is a scalar and a count of -1 means that there is no array.
+A shape is an i32 count and i64 sizes; a device is two i32. V3 is V2 written in np-shape mode, where a shape
+with no dimensions is a scalar and a count of -1 means that there is no array.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ class _Reader:
     def take(self, count: int, what: str) -> memoryview:
         left = len(self.view) - self.position
         if count > left:
-            raise self.fail(f"expected {what} ({count} bytes), but {left} bytes are left; the file is truncated or corrupt")
+            raise self.fail(
+                f"expected {what} ({count} bytes), but {left} bytes are left: truncated or corrupt"
+            )
         piece = self.view[self.position : self.position + count]
         self.position += count
         return piece
@@ -150,7 +152,9 @@ def read_params(data: bytes | bytearray | memoryview) -> tuple[list[Block], list
         blocks.append(_read_block(reader, f"array {index} of {count}"))
     name_count = reader.number("<Q", "the number of names")
     if name_count not in (0, count):
-        raise reader.fail(f"the file has {count} arrays and {name_count} names; wanted no names or one for each")
+        raise reader.fail(
+            f"the file has {count} arrays and {name_count} names; wanted no names or one for each"
+        )
     return blocks, [_read_name(reader, f"name {index} of {name_count}") for index in range(name_count)]
 
 
@@ -183,7 +187,9 @@ def _read_block(reader: _Reader, what: str) -> Block:
 def _read_current(reader: _Reader, what: str) -> Block:
     stype = reader.number("<i", f"the storage type of {what}")
     if stype not in (DENSE, ROW_SPARSE, CSR):
-        raise reader.fail(f"{what} has the storage type {stype}; known are 0 (dense), 1 (row_sparse), 2 (csr)")
+        raise reader.fail(
+            f"{what} has the storage type {stype}; known are 0 (dense), 1 (row_sparse), 2 (csr)"
+        )
     stored_shape = reader.shape(f"the stored values of {what}") if stype != DENSE else None
     shape = reader.shape(what)
     if shape is None:
@@ -197,7 +203,12 @@ def _read_current(reader: _Reader, what: str) -> Block:
 
 
 def _read_sparse(
-    reader: _Reader, what: str, stype: int, shape: tuple[int, ...], stored_shape: tuple[int, ...], dtype: np.dtype
+    reader: _Reader,
+    what: str,
+    stype: int,
+    shape: tuple[int, ...],
+    stored_shape: tuple[int, ...],
+    dtype: np.dtype,
 ) -> SparseBlock:
     parts = ("row indices",) if stype == ROW_SPARSE else ("row starts", "column indices")
     headers = []
@@ -228,9 +239,16 @@ def sparse_problem(block: SparseBlock) -> str | None:
         limit = shape[0]
     else:
         if len(shape) != 2 or block.data.shape != indices.shape:
-            return f"{len(indices)} columns are listed, but the stored values have the shape {block.data.shape}"
+            return (
+                f"{len(indices)} columns are listed, but the stored values have the shape {block.data.shape}"
+            )
         starts = block.indptr.astype(np.int64)
-        if len(starts) != shape[0] + 1 or starts[0] != 0 or starts[-1] != len(indices) or (np.diff(starts) < 0).any():
+        if (
+            len(starts) != shape[0] + 1
+            or starts[0] != 0
+            or starts[-1] != len(indices)
+            or (np.diff(starts) < 0).any()
+        ):
             return f"row starts must be {shape[0] + 1} rising numbers from 0 to {len(indices)}"
         limit = shape[1]
     if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= limit):
@@ -257,7 +275,9 @@ def write_params(
     ([array([1., 1.], dtype=float32)], ['w'])
     """
     if names and len(names) != len(arrays):
-        raise MXNetError(f"write_params: {len(arrays)} arrays and {len(names)} names; give none or one for each")
+        raise MXNetError(
+            f"write_params: {len(arrays)} arrays and {len(names)} names; give none or one for each"
+        )
     pieces: list[bytes] = [struct.pack("<QQQ", LIST_MAGIC, 0, len(arrays))]
     for index, array in enumerate(arrays):
         device = devices[index] if devices is not None else CPU_0
@@ -275,7 +295,9 @@ def _block_pieces(array: Block, np_shape: bool, device: tuple[int, int]) -> list
         head = struct.pack("<Ii", magic, DENSE) + _shape_bytes(array.shape)
         return [head, struct.pack("<iii", *device, _code(array)), array.tobytes()]
     if np_shape:
-        raise MXNetError(f"write_params: a {array.stype} array cannot be written in np-shape mode; use a dense array")
+        raise MXNetError(
+            f"write_params: a {array.stype} array cannot be written in np-shape mode; use a dense array"
+        )
     indexes = [array.indices] if array.indptr is None else [array.indptr, array.indices]
     stype = ROW_SPARSE if array.indptr is None else CSR
     head = struct.pack("<Ii", V2_MAGIC, stype) + _shape_bytes(array.data.shape) + _shape_bytes(array.shape)
@@ -291,5 +313,7 @@ def _shape_bytes(shape: tuple[int, ...]) -> bytes:
 def _code(array: np.ndarray) -> int:
     code = DTYPE_TO_CODE.get(array.dtype.newbyteorder("="))
     if code is None or not array.dtype.isnative:
-        raise MXNetError(f"write_params: MXNet's format has no type code for {array.dtype}; cast the array first")
+        raise MXNetError(
+            f"write_params: MXNet's format has no type code for {array.dtype}; cast the array first"
+        )
     return code

@@ -26,7 +26,8 @@ class Accuracy(DeviceMetric):
     """The part of predictions whose class is the label.
 
     Args:
-        axis: the axis of the predictions that holds the classes; predictions shaped as the labels are classes.
+        axis: the axis of the predictions that holds the classes; predictions shaped as the labels are
+        classes.
 
     >>> metric = Accuracy()
     >>> metric.update([np.array([0, 1])], [np.array([[0.9, 0.1], [0.8, 0.2]])])
@@ -51,8 +52,8 @@ class Accuracy(DeviceMetric):
         dimensions = len(pred.shape)
         if not -dimensions <= self.axis < dimensions:
             raise OutOfBoundsError(
-                f"Accuracy: axis {self.axis} exceeds the input dimension of {dimensions}; predictions have the "
-                f"shape {pred.shape}, labels {label.shape}"
+                f"Accuracy: axis {self.axis} exceeds the input dimension of {dimensions}; predictions are "
+                f"{pred.shape}, labels {label.shape}"
             )
         left = pred.size // pred.shape[self.axis] if pred.size else 0
         if label.size != left:
@@ -95,7 +96,9 @@ class TopKAccuracy(DeviceMetric):
     ) -> None:
         super().__init__(name, output_names, label_names, top_k=top_k)
         if top_k <= 1:
-            raise MetricInputError(f"TopKAccuracy: Please use Accuracy if top_k is no more than 1, got top_k={top_k}")
+            raise MetricInputError(
+                f"TopKAccuracy: Please use Accuracy if top_k is no more than 1, got top_k={top_k}"
+            )
         self.top_k = top_k
         self.name += f"_{top_k}"
 
@@ -108,9 +111,13 @@ class TopKAccuracy(DeviceMetric):
 
     def check(self, label: Any, pred: Any) -> None:
         if len(pred.shape) > 2:
-            raise MetricInputError(f"TopKAccuracy: Predictions should be no more than 2 dims, got {pred.shape}")
+            raise MetricInputError(
+                f"TopKAccuracy: Predictions should be no more than 2 dims, got {pred.shape}"
+            )
         if label.size != pred.shape[0]:
-            raise MetricInputError(f"Shape of labels {label.size} does not match shape of predictions {pred.shape[0]}")
+            raise MetricInputError(
+                f"Shape of labels {label.size} does not match shape of predictions {pred.shape[0]}"
+            )
         if len(pred.shape) == 1 and self.top_k > pred.shape[0]:
             raise MetricInputError(f"TopKAccuracy: top_k={self.top_k} of {pred.shape[0]} scores")
 
@@ -127,7 +134,8 @@ class Confusion:
         check_label_shapes(classes, scores)
         if len(np.unique(classes)) > 2:
             raise MetricInputError(
-                f"F1 and MCC: currently only supports binary classification, got the labels {np.unique(classes)[:5]}"
+                f"F1 and MCC: currently only supports binary classification, "
+                f"got the labels {np.unique(classes)[:5]}"
             )
         found = np.argmax(scores, axis=1) == 1
         wanted = classes.reshape(-1) == 1
@@ -218,7 +226,8 @@ class MCC(_ConfusionMetric):
     """Matthews correlation coefficient of a two-class problem.
 
     Args:
-        average: ``"macro"`` averages the coefficient of every batch, ``"micro"`` takes all instances together.
+        average: ``"macro"`` averages the coefficient of every batch, ``"micro"`` takes all instances
+        together.
     """
 
     def __init__(

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gluonjax._metrics._base import EvalMetric, alias, check_label_shapes, create_registered, host, is_array, register
+from gluonjax._metrics._base import (
+    EvalMetric,
+    alias,
+    check_label_shapes,
+    create_registered,
+    host,
+    is_array,
+    register,
+)
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     """Make a metric.
 
     Args:
-        metric: a name, a list of anything accepted here, a function ``(label, pred) -> value or (sum, count)`` of
+        metric: a name, a list of anything accepted here, a function ``(label, pred) -> value or (sum,
+        count)`` of
             NumPy arrays, a ready metric, or what ``get_config`` returned (dict or JSON).
         *args: further arguments for the metric.
         **kwargs: further arguments for the metric.
@@ -54,7 +63,7 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> Any:
-        """Return the metric at ``index``. Out of range, a ValueError is returned, not raised, as MXNet does."""
+        """Return the metric at ``index``; out of range, a ValueError is returned (not raised) as in MXNet."""
         try:
             return self.metrics[index]
         except IndexError:
@@ -123,8 +132,8 @@ class CustomMetric(EvalMetric):
         label_names: Any = None,
     ) -> None:
         if name is None:
-            name = getattr(feval, "__name__", type(feval).__name__)
-            name = f"custom({name})" if "<" in name else name
+            own = str(getattr(feval, "__name__", type(feval).__name__))
+            name = f"custom({own})" if "<" in own else own
         super().__init__(
             name,
             output_names,

@@ -1,8 +1,8 @@
 """Metrics that are a sum over a count, computed where the arrays are and read only when somebody asks.
 
-``update`` starts one small compiled computation and remembers its two results without waiting for them. They are
-added up in float64 on the host, so that long epochs keep every digit, when ``get``, ``sum_metric`` or ``num_inst``
-is read, or when many have gathered and the oldest are long done.
+``update`` starts one small compiled computation and remembers its two results without waiting for them. They
+are added up in float64 on the host, so that long epochs keep every digit, when ``get``, ``sum_metric`` or
+``num_inst`` is read, or when many have gathered and the oldest are long done.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Measured = tuple[Any, Any]
 class DeviceMetric(EvalMetric):
     """A metric given by one pure function of a label and a prediction.
 
-    A subclass sets ``measure``: ``(xp, label, pred, *settings) -> (sum, count)``, where ``xp`` is ``numpy`` or
-    ``jax.numpy``, and ``settings`` where the function takes some.
+    A subclass sets ``measure``: ``(xp, label, pred, *settings) -> (sum, count)``, where ``xp`` is ``numpy``
+    or ``jax.numpy``, and ``settings`` where the function takes some.
     """
 
     measure: ClassVar[Callable[..., Measured]]
@@ -53,7 +53,7 @@ class DeviceMetric(EvalMetric):
         """Raise where the shapes cannot be compared; looks at shapes only."""
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in one batch: a list of labels and the list of predictions for them. Does not wait for values."""
+        """Take in one batch, a list of labels and the predictions for them; does not wait for values."""
         for label, pred in self.pairs(labels, preds):
             label_value, pred_value = content(label), content(pred)
             self.check(label_value, pred_value)
@@ -143,9 +143,10 @@ class DeviceMetric(EvalMetric):
 
 
 def fusible(metric: Any) -> list[DeviceMetric] | None:
-    """The metrics in ``metric`` if a compiled step may call their ``pure_update``; None where one must see values.
+    """The metrics in ``metric`` if a compiled step may call their ``pure_update``, else None.
 
-    A class that overrides ``update``, ``update_dict`` or ``accumulate`` is not fusible: its own code must run.
+    A class that overrides ``update``, ``update_dict`` or ``accumulate`` is not fusible: its own code must
+    run.
     """
     if isinstance(metric, DeviceMetric):
         own = [name for name in ("update", "update_dict") if _overridden(metric, name)]
@@ -155,7 +156,9 @@ def fusible(metric: Any) -> list[DeviceMetric] | None:
         if metric.label_names is not None or metric.output_names is not None:
             return None
         found = [fusible(child) for child in children]
-        return None if any(part is None for part in found) else [leaf for part in found for leaf in part or ()]
+        return (
+            None if any(part is None for part in found) else [leaf for part in found for leaf in part or ()]
+        )
     return None
 
 
@@ -170,7 +173,8 @@ def content(array: Any) -> Any:
     if isinstance(value, jax.core.Tracer):
         raise TracedValueError(
             "metric.update was called with a value that is being traced (inside jit or hybridize). "
-            "Call it after the compiled function, or use metric.pure_update inside and metric.accumulate after it"
+            "Call it after the compiled function, or use metric.pure_update inside and "
+            "metric.accumulate after it"
         )
     return value if is_array(value) else np.asarray(value)
 
@@ -200,8 +204,10 @@ def _measure_now(
 
 
 def wide(xp: ModuleType, *arrays: Any) -> list[Any]:
-    """The arrays as floats of one type that is wide enough: float64 where one of them needs it, else float32."""
-    small = all(array.dtype == BFLOAT16 or array.dtype.kind == "b" or _fits_float32(array.dtype) for array in arrays)
+    """The arrays as floats of one type wide enough: float64 where one of them needs it, else float32."""
+    small = all(
+        array.dtype == BFLOAT16 or array.dtype.kind == "b" or _fits_float32(array.dtype) for array in arrays
+    )
     return [array.astype(xp.float32 if small else xp.float64) for array in arrays]
 
 

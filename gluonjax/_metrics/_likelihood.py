@@ -127,7 +127,8 @@ class Perplexity(DeviceMetric):
     def check(self, label: Any, pred: Any) -> None:
         if label.size * pred.shape[-1] != pred.size:
             raise MetricInputError(
-                f"Perplexity: shape mismatch: {label.shape} vs. {pred.shape}; wanted one label for each row of classes"
+                f"Perplexity: shape mismatch: {label.shape} vs. {pred.shape}; "
+                "wanted one label for each row of classes"
             )
 
     def value_of(self, total: Any, count: Any) -> float:

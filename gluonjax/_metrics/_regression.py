@@ -28,12 +28,15 @@ def _as_matrix(array: Any) -> Any:
 
 class _MeanError(DeviceMetric):
     def check(self, label: Any, pred: Any) -> None:
-        first, second = ((*array.shape, 1) if len(array.shape) == 1 else array.shape for array in (label, pred))
+        first, second = (
+            (*array.shape, 1) if len(array.shape) == 1 else array.shape for array in (label, pred)
+        )
         try:
             np.broadcast_shapes(first, second)
         except ValueError:
             raise MetricInputError(
-                f"{type(self).__name__}: operands could not be broadcast together with shapes {first} {second}; "
+                f"{type(self).__name__}: operands could not be broadcast together with shapes "
+                f"{first} {second}; "
                 "labels and predictions must have the same shape"
             ) from None
 
@@ -105,7 +108,8 @@ class PearsonCorrelation(EvalMetric):
     """Pearson's correlation of labels and predictions.
 
     Args:
-        average: ``"macro"`` averages the correlation of every batch, ``"micro"`` takes all instances together.
+        average: ``"macro"`` averages the correlation of every batch, ``"micro"`` takes all instances
+        together.
     """
 
     def __init__(
@@ -135,7 +139,7 @@ class PearsonCorrelation(EvalMetric):
             self.num_inst += 1
             self.global_num_inst += 1
             if self.average == "macro":
-                correlation = np.corrcoef(values)[0, 1]
+                correlation = np.corrcoef(values[0], values[1])[0, 1]
                 self.sum_metric += correlation
                 self.global_sum_metric += correlation
             else:

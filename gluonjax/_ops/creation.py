@@ -1,4 +1,5 @@
-"""Operators without inputs, that make arrays from attributes; and the histogram, which makes bins from them."""
+"""Operators without inputs, that make arrays from attributes; and the histogram, which makes bins from "
+"them."""
 
 from __future__ import annotations
 
@@ -117,7 +118,7 @@ def arange(
     count = lax.iota(INT64, math.ceil((last - first) / step) * repeat)
     if repeat > 1:
         count = lax.div(count, lax.full_like(count, repeat))
-    begin, distance = (np.asarray(value).astype(dtype) for value in (first, step))
+    begin, distance = (lax.convert_element_type(value, dtype) for value in (first, step))
     return count.astype(dtype) * distance + begin
 
 
@@ -182,7 +183,11 @@ def _histogram_inputs(attrs: Attrs) -> tuple[str, ...]:
     grad=zero_grad,
 )
 def histogram(
-    data: Array, bins: Array | None = None, *, bin_cnt: int | None = None, range: tuple[float, ...] | None = None
+    data: Array,
+    bins: Array | None = None,
+    *,
+    bin_cnt: int | None = None,
+    range: tuple[float, ...] | None = None,
 ) -> tuple[Array, Array]:
     """Count the elements that fall into each bin.
 
@@ -197,11 +202,15 @@ def histogram(
     """
     check(
         (bin_cnt is None) == (range is None),
-        f"_histogram: cnt and range should both or neither specified, got bin_cnt={bin_cnt} and range={range}",
+        f"_histogram: cnt and range should both or neither specified, got bin_cnt={bin_cnt} and "
+        f"range={range}",
     )
     values = lax.reshape(data, (data.size,))
     if bin_cnt is None or range is None:
-        check(bins is not None and bins.ndim == 1 and bins.size > 1, "_histogram: wanted a vector of 2 edges or more")
+        check(
+            bins is not None and bins.ndim == 1 and bins.size > 1,
+            "_histogram: wanted a vector of 2 edges or more",
+        )
         edges = bins
     else:
         check(bin_cnt > 0, f"_histogram: number of bins must be positive, got {bin_cnt}")

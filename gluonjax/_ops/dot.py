@@ -14,7 +14,8 @@ FLOAT32 = np.dtype(np.float32)
 
 
 def contract(lhs: Array, rhs: Array, axes: tuple[int, int], batch: int = 0) -> Array:
-    """Sum over one axis of each array; the first ``batch`` axes run together. Small floats add up in float32."""
+    """Sum over one axis of each array; the first ``batch`` axes run together. Small floats add up in "
+    "float32."""
     numbers = (((axes[0],), (axes[1],)), (tuple(range(batch)), tuple(range(batch))))
     small = lhs.dtype.itemsize < 4 and lhs.dtype.kind not in "iub"
     product = lax.dot_general(lhs, rhs, numbers, preferred_element_type=FLOAT32 if small else lhs.dtype)
@@ -51,7 +52,8 @@ def dot(
     left, right = 0 if transpose_a else lhs.ndim - 1, rhs.ndim - 1 if transpose_b else 0
     check(
         lhs.shape[left] == rhs.shape[right],
-        f"dot shape error: {list(lhs.shape)} X {list(rhs.shape)}: axis {left} of lhs and axis {right} of rhs must be "
+        f"dot shape error: {list(lhs.shape)} X {list(rhs.shape)}: axis {left} of lhs and axis {right} of "
+        "rhs must be "
         f"equally long (transpose_a={transpose_a}, transpose_b={transpose_b})",
     )
     product = contract(lhs, rhs, (left, right))
@@ -110,7 +112,8 @@ def khatri_rao(*args: Array) -> Array:
     for index, matrix in enumerate(args):
         check(
             matrix.ndim == 2 and matrix.shape[1] == columns,
-            f"khatri_rao: all inputs must be matrices with {columns} columns, got {matrix.shape} for input {index}",
+            f"khatri_rao: all inputs must be matrices with {columns} columns, got {matrix.shape} for input "
+            f"{index}",
         )
     product = args[0]
     for matrix in args[1:]:

@@ -1,7 +1,7 @@
 """Row helpers: operators that differ in one function are rows of a table, and a loop here registers them.
 
-MXNet's rules for the whole family live here once: results keep the array's dtype, whole-number arrays compute in
-floating point and are cut off, elementwise operators do not broadcast, scalars take the array's dtype.
+MXNet's rules for the whole family live here once: results keep the array's dtype, whole-number arrays compute
+in floating point and are cut off, elementwise operators do not broadcast, scalars take the array's dtype.
 """
 
 from __future__ import annotations
@@ -12,27 +12,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero
 
 from gluonjax._base.attrs import Traced
 from gluonjax._base.dtypes import is_floating
-from gluonjax._ops.opdef import check, operator, zero_grad
+from gluonjax._ops.opdef import check, operator
 from gluonjax._ops.rules import same_shape
-
-Array = jax.Array
-Unary = Callable[[Array], Array]
-Binary = Callable[[Array, Array], Array]
 
 FLOAT32, FLOAT64, INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One operator of a family: its name, what it computes, one sentence about it, other spellings, gradient rule."""
+    """One operator of a family: name, function, one sentence about it, other spellings, gradient rule."""
 
     name: str
     fn: Callable[..., Array]
@@ -69,8 +64,8 @@ def cut_to(values: Array, dtype: np.dtype) -> Array:
 def in_floating_point(fn: Callable[..., Array]) -> Callable[..., Array]:
     """Make a floating point function accept every dtype and return the dtype it was given.
 
-    Half precision computes in float32. Whole numbers compute in float64, are rounded to float32 and cut off: so
-    cbrt(27) is 3 although the last bit of a cube root may be wrong (MXNet computes in float32).
+    Half precision computes in float32. Whole numbers compute in float64, are rounded to float32 and cut off:
+    so cbrt(27) is 3 although the last bit of a cube root may be wrong (MXNet computes in float32).
     """
 
     @functools.wraps(fn)
@@ -91,7 +86,7 @@ def in_floating_point(fn: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def scalar_like(scalar: Any, dtype: np.dtype) -> Array:
-    """A scalar attribute as a 0-d array of the given dtype: 2.5 becomes 2 for whole numbers, -2 becomes 254 for uint8."""
+    """A scalar attribute as a 0-d array of the given dtype: 2.5 becomes int32 2, -2 becomes uint8 254."""
     if isinstance(scalar, (bool, int, float)):
         scalar = np.float64(scalar)
     return cut_to(jnp.asarray(scalar), dtype)
@@ -100,8 +95,8 @@ def scalar_like(scalar: Any, dtype: np.dtype) -> Array:
 def scalar_operands(data: Array, scalar: Any, is_int: bool) -> tuple[Array, Array]:
     """The array and the scalar in the one dtype that MXNet computes in.
 
-    ``is_int=False`` says that the scalar has a fraction: whole-number arrays then become float64. With the default
-    the scalar is cut off instead (booleans become int64).
+    ``is_int=False`` says that the scalar has a fraction: whole-number arrays then become float64. With the
+    default the scalar is cut off instead (booleans become int64).
     """
     if not is_floating(data.dtype):
         if not is_int:
@@ -141,7 +136,7 @@ def equal_shapes(name: str, *arrays: Array) -> None:
         check(
             array.shape == arrays[0].shape,
             f"{name}: Incompatible attr in node at {index}-th input: expected {list(arrays[0].shape)}, "
-            f"got {list(array.shape)}; {name} does not broadcast: use broadcast_add and its siblings for that",
+            f"got {list(array.shape)}; {name} does not broadcast: use the broadcast_ operators",
         )
 
 
@@ -171,7 +166,9 @@ def register_unary(rows: Iterable[Row]) -> None:
             return _row.fn(data)
 
         _register(
-            row, _bind(apply, row, ("data",), "data: array of any shape."), "array of the shape and dtype of data."
+            row,
+            _bind(apply, row, ("data",), "data: array of any shape."),
+            "array of the shape and dtype of data.",
         )
 
 
@@ -197,7 +194,7 @@ def register_broadcast(rows: Iterable[Row]) -> None:
             shape = broadcast_shapes(_row.name, lhs.shape, rhs.shape)
             return _row.fn(broadcast_array(lhs, shape), broadcast_array(rhs, shape))
 
-        text = "lhs: array of any shape.\n    rhs: array of the same dtype, of a shape that broadcasts with lhs."
+        text = "lhs: array of any shape.\n    rhs: array of the same dtype whose shape broadcasts with lhs."
         function = _bind(apply, row, ("lhs", "rhs"), text)
         _register(row, function, "array of the broadcast shape.", unify=None)
 
@@ -210,13 +207,15 @@ def register_scalar(rows: Iterable[Row]) -> None:
             return _row.fn(*scalar_operands(data, scalar, is_int))
 
         text = (
-            "data: array of any shape.\n    scalar: number; it takes the dtype of data (2.5 is 2 for whole numbers).\n"
+            "data: array of any shape.\n    scalar: number; it takes the dtype of data (int32: 2.5 is 2).\n"
             "    is_int: False computes whole-number data in float64 instead."
         )
         _register(row, _bind(apply, row, ("data", "scalar", "is_int"), text), "array of the shape of data.")
 
 
-def _bind(apply: Callable[..., Array], row: Row, names: tuple[str, ...], arguments: str) -> Callable[..., Array]:
+def _bind(
+    apply: Callable[..., Array], row: Row, names: tuple[str, ...], arguments: str
+) -> Callable[..., Array]:
     """Fix the row, and give the function the name, docstring and signature that the registry reads."""
     signature = inspect.signature(apply)
 
@@ -234,10 +233,3 @@ def _bind(apply: Callable[..., Array], row: Row, names: tuple[str, ...], argumen
 def _register(row: Row, function: Callable[..., Array], result: str, unify: Any = same_shape) -> None:
     function.__doc__ = f"{function.__doc__}\nReturns:\n    {result}"
     operator(row.name, aliases=row.aliases, grad=row.grad, unify=unify)(function)
-
-
-__all__ = [
-    "Array", "Row", "as_number", "broadcast_array", "broadcast_shapes", "cut_to", "equal_shapes", "in_floating_point",
-    "is_half", "refuse_bool", "register_broadcast", "register_elementwise", "register_scalar", "register_unary",
-    "scalar_like", "scalar_operands", "sum_of_terms", "zero_grad",
-]  # fmt: skip

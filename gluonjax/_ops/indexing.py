@@ -62,7 +62,9 @@ def _gather_each(data: Array, indices: Array, axis: int) -> Array:
 
 
 @operator("take", aliases=("_npi_take",), dtypes="free")
-def take(a: Array, indices: Array, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip") -> Array:
+def take(
+    a: Array, indices: Array, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
+) -> Array:
     """Take slices along one axis.
 
     Args:
@@ -85,7 +87,7 @@ def take(a: Array, indices: Array, *, axis: int = 0, mode: Literal["clip", "rais
     return gather_axis(a, index, position)
 
 
-@operator("batch_take", dtypes="free", grad=None)
+@operator("batch_take", dtypes="free")
 def batch_take(a: Array, indices: Array) -> Array:
     """Take one element of every row.
 
@@ -107,10 +109,9 @@ def batch_take(a: Array, indices: Array) -> Array:
     return lax.reshape(_gather_each(lax.reshape(a, (rows, a.shape[-1])), index, 1), indices.shape)
 
 
-def pick_element(
-    data: Array, index: Array, axis: int | None, keepdims: bool, mode: str
-) -> Array:
-    """One element along an axis for every position of the other axes; the 0-d result of a vector stays 0-d."""
+def pick_element(data: Array, index: Array, axis: int | None, keepdims: bool, mode: str) -> Array:
+    """One element along an axis for every position of the other axes; the 0-d result of a vector stays "
+    "0-d."""
     check(axis is not None, "pick: axis=None is not supported by pick yet. Must specify an axis.")
     position = normalize_axis(axis or 0, data.ndim, "pick")
     rest = (*data.shape[:position], *data.shape[position + 1 :])
@@ -189,7 +190,8 @@ def fill_element_0index(lhs: Array, mhs: Array, rhs: Array) -> Array:
     """
     check(
         lhs.ndim == 2 and mhs.shape == rhs.shape == lhs.shape[:1],
-        f"fill_element_0index: wanted shapes (m, n), (m,) and (m,), got {lhs.shape}, {mhs.shape} and {rhs.shape}",
+        f"fill_element_0index: wanted shapes (m, n), (m,) and (m,), got {lhs.shape}, {mhs.shape} and "
+        f"{rhs.shape}",
     )
     columns = lax.broadcasted_iota(INT32, lhs.shape, 1)
     here = lax.eq(columns, lax.broadcast_in_dim(whole_numbers(rhs).astype(INT32), lhs.shape, (0,)))
@@ -222,8 +224,7 @@ def one_hot(
         lax.broadcast_in_dim(index, shape, range(indices.ndim)),
         lax.broadcasted_iota(index.dtype, shape, indices.ndim),
     )
-    on, off = (np.asarray(value).astype(dtype) for value in (on_value, off_value))
-    return lax.select(marked, lax.full(shape, on, dtype), lax.full(shape, off, dtype))
+    return lax.select(marked, lax.full(shape, on_value, dtype), lax.full(shape, off_value, dtype))
 
 
 def _embedding_shapes(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:
@@ -238,7 +239,8 @@ def _embedding_dtypes(dtypes: dict[str, Any], attrs: Attrs) -> dict[str, Any]:
 def _embed(data: Array, weight: Array, input_dim: int, output_dim: int) -> Array:
     check(
         weight.shape == (input_dim, output_dim),
-        f"Embedding: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape=({input_dim}, {output_dim})",
+        f"Embedding: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape=({input_dim}, "
+        f"{output_dim})",
     )
     return gather_axis(weight, whole_numbers(data), 0)
 
@@ -250,8 +252,14 @@ def _embed(data: Array, weight: Array, input_dim: int, output_dim: int) -> Array
     dtypes=_embedding_dtypes,
 )
 def embedding(
-    data: Array, weight: Array, *, input_dim: int, output_dim: int, dtype: DType = FLOAT32, sparse_grad: bool = False  # type: ignore[assignment]
-) -> Array:  # fmt: skip
+    data: Array,
+    weight: Array,
+    *,
+    input_dim: int,
+    output_dim: int,
+    dtype: DType = FLOAT32,  # type: ignore[assignment]
+    sparse_grad: bool = False,
+) -> Array:
     """Look up a row of the weight for every index.
 
     Args:
@@ -270,8 +278,14 @@ def embedding(
 
 @operator("_contrib_SparseEmbedding", param_shapes=_embedding_shapes, dtypes=_embedding_dtypes)
 def sparse_embedding(
-    data: Array, weight: Array, *, input_dim: int, output_dim: int, dtype: DType = FLOAT32, sparse_grad: bool = False  # type: ignore[assignment]
-) -> Array:  # fmt: skip
+    data: Array,
+    weight: Array,
+    *,
+    input_dim: int,
+    output_dim: int,
+    dtype: DType = FLOAT32,  # type: ignore[assignment]
+    sparse_grad: bool = False,
+) -> Array:
     """Look up a row of the weight for every index; the old name of ``Embedding(sparse_grad=True)``.
 
     Args:
@@ -301,7 +315,8 @@ def _where_dtypes(dtypes: dict[str, Any], attrs: Attrs) -> dict[str, Any]:
         found = dtypes.get(name)
         check(
             found is None or found == known,
-            f"where: x and y need one data type, got {dtypes.get('x')} and {dtypes.get('y')}; cast one with .astype()",
+            f"where: x and y need one data type, got {dtypes.get('x')} and {dtypes.get('y')}; cast one with "
+            ".astype()",
         )
     return {"condition": dtypes.get("condition") or known, "x": known, "y": known}
 
@@ -322,7 +337,8 @@ def where(condition: Array, x: Array, y: Array) -> Array:
     by_row = condition.ndim == 1 and x.ndim > 1 and condition.shape == x.shape[:1]
     check(
         condition.shape == x.shape or by_row,
-        f"where: condition has shape {condition.shape}, wanted {x.shape}, or a vector with one entry for each row",
+        f"where: condition has shape {condition.shape}, wanted {x.shape}, or a vector with one entry for "
+        "each row",
     )
     chosen = lax.ne(condition, lax.full_like(condition, 0))
     if by_row:
@@ -338,7 +354,13 @@ def _boolean_mask_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -
     return {"data": jnp.zeros(data.shape, data.dtype).at[selection].set(head.output, unique_indices=True)}
 
 
-@operator("_contrib_boolean_mask", aliases=("_npi_boolean_mask",), dtypes="free", host=True, grad=_boolean_mask_gradient)
+@operator(
+    "_contrib_boolean_mask",
+    aliases=("_npi_boolean_mask",),
+    dtypes="free",
+    host=True,
+    grad=_boolean_mask_gradient,
+)
 def boolean_mask(data: Array, index: Array, *, axis: int = 0) -> Array:
     """Keep the slices along one axis whose mask is not zero.
 
@@ -353,7 +375,8 @@ def boolean_mask(data: Array, index: Array, *, axis: int = 0) -> Array:
     position = normalize_axis(axis, data.ndim, "boolean_mask")
     check(
         index.shape == (data.shape[position],),
-        f"boolean_mask: the mask has shape {index.shape}, wanted ({data.shape[position]},) for axis {position} of "
+        f"boolean_mask: the mask has shape {index.shape}, wanted ({data.shape[position]},) for axis "
+        f"{position} of "
         f"{data.shape}",
     )
     kept = np.flatnonzero(np.asarray(index))

@@ -1,8 +1,8 @@
 """Operators that read and write elements at points, each given by one index per axis.
 
 Where MXNet raises for an index outside of the array (``gather_nd``, and ``take`` with ``mode='raise'``),
-``bounds_problem`` tells the engine what is wrong with concrete indices before it runs the operator. Under a trace
-such indices clip on reading and are dropped on writing.
+``bounds_problem`` tells the engine what is wrong with concrete indices before it runs the operator. Under a
+trace such indices clip on reading and are dropped on writing.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ def _nd_positions(indices: Array, shape: Sequence[int], where: str) -> Array:
     """Columns of indices ``(m, ...)`` as ``(..., m)``; negative ones count from the end."""
     check(
         indices.ndim > 1,
-        f"{where}: requires index tensor to have at least 2 dimensions, got {indices.shape}; one row per indexed axis",
+        f"{where}: requires index tensor to have at least 2 dimensions, got {indices.shape}; one row per "
+        "indexed axis",
     )
     check(
         indices.shape[0] <= len(shape),
-        f"{where}: Number of indices exceeds data dimension, got {indices.shape[0]} rows of indices for {tuple(shape)}",
+        f"{where}: Number of indices exceeds data dimension, got {indices.shape[0]} rows of indices for "
+        f"{tuple(shape)}",
     )
     index = lax.transpose(whole_numbers(indices), (*range(1, indices.ndim), 0))
     sizes = np.array(shape[: indices.shape[0]], index.dtype)
@@ -52,7 +54,8 @@ def _scatter_positions(base: Array, positions: Array, values: Array, add: bool) 
     wanted = (*positions.shape[:-1], *base.shape[depth:])
     check(
         values.shape == wanted,
-        f"scatter_nd: data of shape {values.shape} does not fit the indices, wanted {wanted} to write into {base.shape}",
+        f"scatter_nd: data of shape {values.shape} does not fit the indices, wanted {wanted} to write into "
+        f"{base.shape}",
     )
     numbers = lax.ScatterDimensionNumbers(
         update_window_dims=tuple(range(batch, values.ndim)),
@@ -172,7 +175,8 @@ def ravel_multi_index(data: Array, *, shape: tuple[int, ...] = ()) -> Array:
     """
     check(
         data.ndim > 0 and data.shape[0] == len(shape),
-        "_ravel_multi_index: First dimension of input of ravel operator does not match shape parameter dimension, "
+        "_ravel_multi_index: First dimension of input of ravel operator does not match shape parameter "
+        "dimension, "
         f"got {data.shape} for shape={shape}",
     )
     strides = np.array(_strides(shape)).astype(data.dtype)
@@ -222,7 +226,8 @@ def bounds_problem(name: str, attrs: Attrs, inputs: Sequence[Any]) -> str | None
         outside = indices[(indices < 0) | (indices >= size)]
         if outside.size:
             return (
-                f"take: take operator contains indices out of bound, got {outside.flat[0]} for axis {attrs.axis} of "
+                f"take: take operator contains indices out of bound, got {outside.flat[0]} for axis "
+                f"{attrs.axis} of "
                 f"size {size}"
             )
     if name in ("gather_nd", "scatter_nd", "_scatter_set_nd", "_backward_gather_nd"):
@@ -231,7 +236,9 @@ def bounds_problem(name: str, attrs: Attrs, inputs: Sequence[Any]) -> str | None
         for axis, (row, size) in enumerate(zip(indices, shape)):
             outside = row[(row < -size) | (row >= size)]
             if outside.size:
-                return f"{name}: index {int(outside.flat[0])} is out of bounds for axis {axis} with size {size}"
+                return (
+                    f"{name}: index {int(outside.flat[0])} is out of bounds for axis {axis} with size {size}"
+                )
     return None
 
 

@@ -1,7 +1,8 @@
 """Linear algebra on the matrices in the last two axes, in the manner of BLAS and LAPACK.
 
-Leading axes are batches. Symmetric inputs are read from their lower triangle; their gradients are symmetric, as
-MXNet's are. A matrix that cannot be factored gives NaN (MXNet raises, but only when the result is waited for).
+Leading axes are batches. Symmetric inputs are read from their lower triangle; their gradients are symmetric,
+as MXNet's are. A matrix that cannot be factored gives NaN (MXNet raises, but only when the result is waited
+for).
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ def _matmul(left: Array, right: Array, transpose_a: bool = False, transpose_b: b
 
 
 def _triangle(matrix: Array, lower: bool) -> Array:
-    rows, columns = (lax.broadcasted_iota(np.dtype(np.int32), matrix.shape, matrix.ndim - axis) for axis in (2, 1))
+    rows, columns = (
+        lax.broadcasted_iota(np.dtype(np.int32), matrix.shape, matrix.ndim - axis) for axis in (2, 1)
+    )
     keep = lax.ge(rows, columns) if lower else lax.le(rows, columns)
     return lax.select(keep, matrix, lax.full_like(matrix, 0))
 
@@ -64,10 +67,14 @@ def _rows_last_but_one(name: str, axis: int, *arrays: Array) -> tuple[list[Array
     ndim = arrays[0].ndim
     check(
         ndim >= 2 and all(array.ndim == ndim for array in arrays),
-        f"{name}: all inputs need the same number of dimensions, two or more, got {[a.shape for a in arrays]}",
+        f"{name}: all inputs need the same number of dimensions, two or more, got "
+        f"{[a.shape for a in arrays]}",
     )
     position = normalize_axis(axis, ndim, name)
-    check(position != ndim - 1, f"{name}: axis={axis} counts rows and cannot be the last axis, which counts columns")
+    check(
+        position != ndim - 1,
+        f"{name}: axis={axis} counts rows and cannot be the last axis, which counts columns",
+    )
     if position == ndim - 2:
         return list(arrays), position
     return [jnp.moveaxis(array, position, -2) for array in arrays], position
@@ -76,12 +83,14 @@ def _rows_last_but_one(name: str, axis: int, *arrays: Array) -> tuple[list[Array
 def _gemm(name: str, left: Array, right: Array, transpose_a: bool, transpose_b: bool, alpha: float) -> Array:
     check(
         left.shape[:-2] == right.shape[:-2],
-        f"{name}: Shapes of inputs 0, 1 must be the same, except on row/col axis, got {left.shape} and {right.shape}",
+        f"{name}: Shapes of inputs 0, 1 must be the same, except on row/col axis, got {left.shape} and "
+        f"{right.shape}",
     )
     inner, other = left.shape[-2 if transpose_a else -1], right.shape[-1 if transpose_b else -2]
     check(
         inner == other,
-        f"{name}: Incompatible matrix dimensions for multiplication, got {inner} and {other} from {left.shape} "
+        f"{name}: Incompatible matrix dimensions for multiplication, got {inner} and {other} from "
+        f"{left.shape} "
         f"(transpose_a={transpose_a}) and {right.shape} (transpose_b={transpose_b})",
     )
     return _scaled(_matmul(left, right, transpose_a, transpose_b), alpha)
@@ -126,7 +135,13 @@ def gemm(
 
 @operator("_linalg_gemm2", aliases=("linalg_gemm2",))
 def gemm2(
-    A: Array, B: Array, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2
+    A: Array,
+    B: Array,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    alpha: float = 1.0,
+    axis: int = -2,
 ) -> Array:
     """Multiply matrices: ``alpha * A @ B``.
 
@@ -187,7 +202,13 @@ def _check_sides(name: str, A: Array, B: Array, rightside: bool) -> None:
 
 @operator("_linalg_trmm", aliases=("linalg_trmm",))
 def trmm(
-    A: Array, B: Array, *, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0
+    A: Array,
+    B: Array,
+    *,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
 ) -> Array:
     """Multiply by triangular matrices: ``alpha * A @ B``.
 
@@ -210,7 +231,13 @@ def trmm(
 
 @operator("_linalg_trsm", aliases=("linalg_trsm",))
 def trsm(
-    A: Array, B: Array, *, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0
+    A: Array,
+    B: Array,
+    *,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
 ) -> Array:
     """Solve triangular systems: the X with ``A @ X = alpha * B``.
 
@@ -287,8 +314,8 @@ def syevd(A: Array) -> tuple[Array, Array]:
         A: ``(..., n, n)``.
 
     Returns:
-        U ``(..., n, n)``, whose rows are eigenvectors, and L ``(..., n)`` in increasing order. The largest component
-        of every eigenvector is positive.
+        U ``(..., n, n)``, whose rows are eigenvectors, and L ``(..., n)`` in increasing order. The largest
+        component of every eigenvector is positive.
     """
     _check_square("_linalg_syevd", A)
     columns, values = lax.linalg.eigh(_symmetric(A), lower=True, symmetrize_input=False)
@@ -313,17 +340,17 @@ def det(A: Array) -> Array:
 
 
 @operator("_npi_det")
-def npi_det(a: Array) -> Array:
+def npi_det(A: Array) -> Array:
     """The determinants of matrices, with NumPy's shapes.
 
     Args:
-        a: ``(..., n, n)``.
+        A: ``(..., n, n)``.
 
     Returns:
         One number for every matrix; of a single matrix, a 0-d array.
     """
-    _check_square("_npi_det", a)
-    return jnp.linalg.det(a)
+    _check_square("_npi_det", A)
+    return jnp.linalg.det(A)
 
 
 @operator("_linalg_slogdet", aliases=("linalg_slogdet",), outputs=("output0", "output1"))
@@ -342,17 +369,17 @@ def slogdet(A: Array) -> tuple[Array, Array]:
 
 
 @operator("_npi_slogdet", outputs=("output0", "output1"))
-def npi_slogdet(a: Array) -> tuple[Array, Array]:
+def npi_slogdet(A: Array) -> tuple[Array, Array]:
     """The signs and the logarithms of the absolute values of determinants, with NumPy's shapes.
 
     Args:
-        a: ``(..., n, n)``.
+        A: ``(..., n, n)``.
 
     Returns:
         Signs and logarithms, one of each for every matrix; of a single matrix, 0-d arrays.
     """
-    _check_square("_npi_slogdet", a)
-    sign, logarithm = jnp.linalg.slogdet(a)
+    _check_square("_npi_slogdet", A)
+    sign, logarithm = jnp.linalg.slogdet(A)
     return sign, logarithm
 
 

@@ -16,8 +16,8 @@ INT32 = np.dtype(np.int32)
 def triangle_positions(side: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the entries of a triangle, in the order in which MXNet packs them.
 
-    An offset names the diagonal at which the triangle ends: positive ones mean the upper triangle, negative ones
-    the lower one, and only for 0 does ``lower`` decide. Upper triangles are packed column by column.
+    An offset names the diagonal at which the triangle ends: positive ones mean the upper triangle, negative
+    ones the lower one, and only for 0 does ``lower`` decide. Upper triangles are packed column by column.
     """
     rows, columns = np.tril_indices(side, -abs(offset))
     below = offset < 0 or (offset == 0 and lower)
@@ -29,7 +29,8 @@ def packed_side(count: int, offset: int) -> int:
     side = (math.isqrt(8 * count + 1) - 1) // 2
     check(
         side * (side + 1) // 2 == count,
-        f"_linalg_maketrian: Input tensor of maketrian has an invalid dimension for the last axis, got {count}; "
+        "_linalg_maketrian: Input tensor of maketrian has an invalid dimension for the last axis, got "
+        f"{count}; "
         "wanted n * (n + 1) / 2",
     )
     return side + abs(offset)
@@ -64,7 +65,8 @@ def _check_offset(name: str, matrices: Array, offset: int) -> int:
     count = matrices.shape[-1] - abs(offset)
     check(
         count > 0,
-        f"{name}: Illegal offset {offset} for diag/trian extraction of matrix with dimension {matrices.shape[-1]}",
+        f"{name}: Illegal offset {offset} for diag/trian extraction of matrix with dimension "
+        f"{matrices.shape[-1]}",
     )
     return count
 

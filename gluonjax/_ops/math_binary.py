@@ -10,11 +10,10 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.families import (
-    Array,
     Row,
     as_number,
     cut_to,
@@ -131,21 +130,41 @@ logical_xor = _logic(lax.bitwise_xor)
 
 register_elementwise(
     (
-        Row("elemwise_add", lax.add, "Add two arrays of one shape.",
-            ("_Plus", "_add", "_plus", "_sparse_elemwise_add")),
-        Row("elemwise_sub", lax.sub, "Subtract two arrays of one shape.",
-            ("_Minus", "_minus", "_sub", "_sparse_elemwise_sub")),
-        Row("elemwise_mul", lax.mul, "Multiply two arrays of one shape.",
-            ("_Mul", "_mul", "_sparse_elemwise_mul")),
-        Row("elemwise_div", divide, "Divide two arrays of one shape; whole numbers are cut off toward zero.",
-            ("_Div", "_div", "_sparse_elemwise_div")),
+        Row(
+            "elemwise_add",
+            lax.add,
+            "Add two arrays of one shape.",
+            ("_Plus", "_add", "_plus", "_sparse_elemwise_add"),
+        ),
+        Row(
+            "elemwise_sub",
+            lax.sub,
+            "Subtract two arrays of one shape.",
+            ("_Minus", "_minus", "_sub", "_sparse_elemwise_sub"),
+        ),
+        Row(
+            "elemwise_mul",
+            lax.mul,
+            "Multiply two arrays of one shape.",
+            ("_Mul", "_mul", "_sparse_elemwise_mul"),
+        ),
+        Row(
+            "elemwise_div",
+            divide,
+            "Divide two arrays of one shape; whole numbers are cut off toward zero.",
+            ("_Div", "_div", "_sparse_elemwise_div"),
+        ),
         Row("_grad_add", lax.add, "Add two gradients (used where several paths meet)."),
-        Row("_scatter_elemwise_div", divide, "Divide where lhs is stored; for dense arrays the same as elemwise_div."),
+        Row("_scatter_elemwise_div", divide, "Divide where lhs is stored; dense arrays everywhere."),
         Row("_mod", modulo, "Remainder with the sign of the divisor.", ("_Mod",)),
         Row("_power", power, "Raise lhs to the power rhs.", ("_Power",)),
         Row("_hypot", hypotenuse, "The hypotenuse of a right triangle with legs lhs and rhs.", ("_Hypot",)),
-        Row("_maximum", maximum, "The larger of two numbers; lhs takes the gradient of a tie.", ("_Maximum",)),
-        Row("_minimum", minimum, "The smaller of two numbers; lhs takes the gradient of a tie.", ("_Minimum",)),
+        Row(
+            "_maximum", maximum, "The larger of two numbers; lhs takes the gradient of a tie.", ("_Maximum",)
+        ),
+        Row(
+            "_minimum", minimum, "The smaller of two numbers; lhs takes the gradient of a tie.", ("_Minimum",)
+        ),
         Row("_equal", equal, "1 where lhs == rhs, else 0.", ("_Equal",), zero_grad),
         Row("_not_equal", not_equal, "1 where lhs != rhs, else 0.", ("_Not_Equal",), zero_grad),
         Row("_greater", greater, "1 where lhs > rhs, else 0.", ("_Greater",), zero_grad),
@@ -154,37 +173,89 @@ register_elementwise(
         Row("_lesser_equal", lesser_equal, "1 where lhs <= rhs, else 0.", ("_Lesser_Equal",), zero_grad),
         Row("_logical_and", logical_and, "1 where both are nonzero, else 0.", ("_Logical_And",), zero_grad),
         Row("_logical_or", logical_or, "1 where any is nonzero, else 0.", ("_Logical_Or",), zero_grad),
-        Row("_logical_xor", logical_xor, "1 where exactly one is nonzero, else 0.", ("_Logical_Xor",), zero_grad),
+        Row(
+            "_logical_xor",
+            logical_xor,
+            "1 where exactly one is nonzero, else 0.",
+            ("_Logical_Xor",),
+            zero_grad,
+        ),
     )
-)  # fmt: skip
+)
 
 register_broadcast(
     (
-        Row("broadcast_add", lax.add, "Add two arrays with broadcasting.",
-            ("broadcast_plus", "_sparse_broadcast_add", "_sparse_broadcast_plus")),
-        Row("broadcast_sub", lax.sub, "Subtract two arrays with broadcasting.",
-            ("broadcast_minus", "_sparse_broadcast_sub", "_sparse_broadcast_minus")),
+        Row(
+            "broadcast_add",
+            lax.add,
+            "Add two arrays with broadcasting.",
+            ("broadcast_plus", "_sparse_broadcast_add", "_sparse_broadcast_plus"),
+        ),
+        Row(
+            "broadcast_sub",
+            lax.sub,
+            "Subtract two arrays with broadcasting.",
+            ("broadcast_minus", "_sparse_broadcast_sub", "_sparse_broadcast_minus"),
+        ),
         Row("broadcast_mul", lax.mul, "Multiply two arrays with broadcasting.", ("_sparse_broadcast_mul",)),
-        Row("broadcast_div", divide, "Divide two arrays with broadcasting; whole numbers are cut off toward zero.",
-            ("_sparse_broadcast_div",)),
+        Row(
+            "broadcast_div",
+            divide,
+            "Divide with broadcasting; whole numbers are cut off toward zero.",
+            ("_sparse_broadcast_div",),
+        ),
         Row("broadcast_mod", modulo, "Remainder with the sign of the divisor, with broadcasting."),
         Row("broadcast_power", power, "Raise lhs to the power rhs, with broadcasting."),
         Row("broadcast_hypot", hypotenuse, "The hypotenuse of legs lhs and rhs, with broadcasting."),
-        Row("broadcast_maximum", maximum, "The larger of two numbers; lhs takes the gradient of a tie.",
-            ("_npi_maximum",)),
-        Row("broadcast_minimum", minimum, "The smaller of two numbers; lhs takes the gradient of a tie.",
-            ("_npi_minimum",)),
+        Row(
+            "broadcast_maximum",
+            maximum,
+            "The larger of two numbers; lhs takes the gradient of a tie.",
+            ("_npi_maximum",),
+        ),
+        Row(
+            "broadcast_minimum",
+            minimum,
+            "The smaller of two numbers; lhs takes the gradient of a tie.",
+            ("_npi_minimum",),
+        ),
         Row("broadcast_equal", equal, "1 where lhs == rhs, else 0, with broadcasting.", (), zero_grad),
-        Row("broadcast_not_equal", not_equal, "1 where lhs != rhs, else 0, with broadcasting.", (), zero_grad),
+        Row(
+            "broadcast_not_equal", not_equal, "1 where lhs != rhs, else 0, with broadcasting.", (), zero_grad
+        ),
         Row("broadcast_greater", greater, "1 where lhs > rhs, else 0, with broadcasting.", (), zero_grad),
-        Row("broadcast_greater_equal", greater_equal, "1 where lhs >= rhs, else 0, with broadcasting.", (), zero_grad),
+        Row(
+            "broadcast_greater_equal",
+            greater_equal,
+            "1 where lhs >= rhs, else 0, with broadcasting.",
+            (),
+            zero_grad,
+        ),
         Row("broadcast_lesser", lesser, "1 where lhs < rhs, else 0, with broadcasting.", (), zero_grad),
-        Row("broadcast_lesser_equal", lesser_equal, "1 where lhs <= rhs, else 0, with broadcasting.", (), zero_grad),
-        Row("broadcast_logical_and", logical_and, "1 where both are nonzero, with broadcasting.", (), zero_grad),
+        Row(
+            "broadcast_lesser_equal",
+            lesser_equal,
+            "1 where lhs <= rhs, else 0, with broadcasting.",
+            (),
+            zero_grad,
+        ),
+        Row(
+            "broadcast_logical_and",
+            logical_and,
+            "1 where both are nonzero, with broadcasting.",
+            (),
+            zero_grad,
+        ),
         Row("broadcast_logical_or", logical_or, "1 where any is nonzero, with broadcasting.", (), zero_grad),
-        Row("broadcast_logical_xor", logical_xor, "1 where exactly one is nonzero, with broadcasting.", (), zero_grad),
+        Row(
+            "broadcast_logical_xor",
+            logical_xor,
+            "1 where exactly one is nonzero, with broadcasting.",
+            (),
+            zero_grad,
+        ),
     )
-)  # fmt: skip
+)
 
 
 @operator(

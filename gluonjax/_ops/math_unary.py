@@ -13,12 +13,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import BFLOAT16, is_floating
 from gluonjax._ops.families import (
-    Array,
     Row,
     as_number,
     cut_to,
@@ -117,7 +116,9 @@ register_unary(
     (
         _exact("abs", absolute, "Absolute value; the gradient at 0 is 0."),
         _exact("sign", lax.sign, "-1, 0 or 1.", zero_grad),
-        _exact("round", round_half_away, "Round to the nearest whole number, halves away from zero.", zero_grad),
+        _exact(
+            "round", round_half_away, "Round to the nearest whole number, halves away from zero.", zero_grad
+        ),
         _exact("rint", rint, "Round to the nearest whole number, halves down.", zero_grad),
         _exact("ceil", _rounding(lax.ceil), "The smallest whole number that is not below x.", zero_grad),
         _exact("floor", _rounding(lax.floor), "The largest whole number that is not above x.", zero_grad),
@@ -159,25 +160,61 @@ register_unary(
         _row("sigmoid", lax.logistic, "1 / (1 + exp(-x))."),
         _row("softsign", softsign, "x / (1 + |x|).", sparse=False),
         Row("_copy", lambda x: x, "A copy.", ("identity",), takes_bool=True),
-        Row("BlockGrad", lambda x: x, "A copy that passes no gradient back.",
-            ("stop_gradient", "_sparse_stop_gradient"), zero_grad, takes_bool=True),
-        Row("zeros_like", lambda x: lax.full_like(x, 0), "Zeros of the shape and dtype of data.",
-            ("_sparse_zeros_like",), zero_grad, takes_bool=True),
-        Row("ones_like", lambda x: lax.full_like(x, 1), "Ones of the shape and dtype of data.", (), zero_grad,
-            takes_bool=True),
+        Row(
+            "BlockGrad",
+            lambda x: x,
+            "A copy that passes no gradient back.",
+            ("stop_gradient", "_sparse_stop_gradient"),
+            zero_grad,
+            takes_bool=True,
+        ),
+        Row(
+            "zeros_like",
+            lambda x: lax.full_like(x, 0),
+            "Zeros of the shape and dtype of data.",
+            ("_sparse_zeros_like",),
+            zero_grad,
+            takes_bool=True,
+        ),
+        Row(
+            "ones_like",
+            lambda x: lax.full_like(x, 1),
+            "Ones of the shape and dtype of data.",
+            (),
+            zero_grad,
+            takes_bool=True,
+        ),
         # The gradient of a loss with respect to itself is 1, whatever comes from above.
-        Row("make_loss", lambda x: x, "Mark data as a loss: its gradient is 1, gradients from above are ignored.",
-            ("_sparse_make_loss",), lambda inputs, outputs, head, attrs: {"data": lax.full_like(inputs.data, 1)},
-            takes_bool=True),
+        Row(
+            "make_loss",
+            lambda x: x,
+            "Mark data as a loss: its gradient is 1, gradients from above are ignored.",
+            ("_sparse_make_loss",),
+            lambda inputs, outputs, head, attrs: {"data": lax.full_like(inputs.data, 1)},
+            takes_bool=True,
+        ),
         # Straight-through estimators: the gradient passes as if nothing had been rounded.
-        Row("_contrib_round_ste", round_half_away, "Round; the gradient passes unchanged.",
-            ("_sparse__contrib_round_ste",), lambda inputs, outputs, head, attrs: {"data": head.output}),
-        Row("_contrib_sign_ste", lax.sign, "-1, 0 or 1; the gradient passes unchanged.",
-            ("_sparse__contrib_sign_ste",), lambda inputs, outputs, head, attrs: {"data": head.output}),
-        Row("_contrib_div_sqrt_dim", _over_root_of_width,
-            "Divide by the square root of the length of the last axis (attention scores)."),
+        Row(
+            "_contrib_round_ste",
+            round_half_away,
+            "Round; the gradient passes unchanged.",
+            ("_sparse__contrib_round_ste",),
+            lambda inputs, outputs, head, attrs: {"data": head.output},
+        ),
+        Row(
+            "_contrib_sign_ste",
+            lax.sign,
+            "-1, 0 or 1; the gradient passes unchanged.",
+            ("_sparse__contrib_sign_ste",),
+            lambda inputs, outputs, head, attrs: {"data": head.output},
+        ),
+        Row(
+            "_contrib_div_sqrt_dim",
+            _over_root_of_width,
+            "Divide by the square root of the length of the last axis (attention scores).",
+        ),
     )
-)  # fmt: skip
+)
 
 
 @operator("hard_sigmoid", unify=same_shape)
@@ -197,14 +234,14 @@ def hard_sigmoid(data: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array
         f"hard_sigmoid: This operator only supports floating point types, not {data.dtype}; cast data first",
     )
     line = data * alpha + beta
-    return lax.select(
-        line <= 0, lax.full_like(line, 0), lax.select(line >= 1, lax.full_like(line, 1), line)
-    )
+    return lax.select(line <= 0, lax.full_like(line, 0), lax.select(line >= 1, lax.full_like(line, 1), line))
 
 
 @operator("smooth_l1", aliases=("_npx_smooth_l1",), unify=same_shape)
 def smooth_l1(data: Array, *, scalar: Traced = 1.0) -> Array:  # type: ignore[assignment]
-    """Quadratic near 0 and linear beyond: ``(s x)**2 / 2`` where ``|x| < 1 / s**2``, else ``|x| - 1 / (2 s**2)``.
+    """Quadratic near 0 and linear beyond.
+
+    ``(s * x)**2 / 2`` where ``|x| < 1 / s**2``, else ``|x| - 1 / (2 * s**2)``.
 
     Args:
         data: array of any shape.
@@ -298,7 +335,7 @@ def amp_multicast(*data: Array, num_outputs: int, cast_narrow: bool = False) -> 
     """
     check(
         num_outputs == len(data),
-        f"amp_multicast: num_outputs is {num_outputs}, but {len(data)} arrays came; pass num_outputs={len(data)}",
+        f"amp_multicast: num_outputs is {num_outputs}, but {len(data)} arrays came; make them equal",
     )
     types = {array.dtype for array in data if array.dtype in AMP_TYPES}
     halves = sorted(types - {AMP_TYPES[0]}, key=str)
@@ -382,7 +419,7 @@ def _finite(name: str, arrays: tuple[Array, ...]) -> Array:
     for array in arrays:
         check(
             is_floating(array.dtype),
-            f"{name}: This operator only supports floating point types, not {array.dtype}; cast the array first",
+            f"{name}: This operator only supports floating point types, not {array.dtype}; cast it first",
         )
     answers = [lax.reduce_and(lax.is_finite(array), tuple(range(array.ndim))) for array in arrays]
     return lax.reshape(as_number(functools.reduce(lax.bitwise_and, answers), np.dtype(np.float32)), (1,))

@@ -1,7 +1,7 @@
 """Operators that sort: sort, argsort, topk.
 
-Ties keep their order of position in both directions. NaN counts as the largest value (MXNet leaves its place open:
-the comparison it sorts by is no order then).
+Ties keep their order of position in both directions. NaN counts as the largest value (MXNet leaves its place
+open: the comparison it sorts by is no order then).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reductions over axes: sums, products, extremes, norms, moments, and the running sum.
 
-Results keep the array's dtype (uint8 sums wrap around); half precision accumulates in float32. A reduction over
-all axes has the shape (1,), as everywhere in ``mx.nd``.
+Results keep the array's dtype (uint8 sums wrap around); half precision accumulates in float32. A reduction
+over all axes has the shape (1,), as everywhere in ``mx.nd``.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from gluonjax._base.attrs import DType
 from gluonjax._base.dtypes import is_floating
-from gluonjax._ops.families import FLOAT32, FLOAT64, INT64, Array, cut_to, is_half
+from gluonjax._ops.families import FLOAT32, FLOAT64, INT64, cut_to, is_half
 from gluonjax._ops.math_unary import absolute
 from gluonjax._ops.opdef import Attrs, check, operator, zero_grad
 
@@ -35,7 +35,10 @@ def reduced_axes(name: str, shape: tuple[int, ...], axis: Axes, exclude: bool = 
             f"{name}: Reduction axis {list(axis)} Exceeds input dimensions {list(shape)}; "
             f"axes go from {-ndim} to {ndim - 1}",
         )
-    check(len(set(axes)) == len(axes), f"{name}: Reduction axes have duplicates {list(axis)}; name each axis once")
+    check(
+        len(set(axes)) == len(axes),
+        f"{name}: Reduction axes have duplicates {list(axis)}; name each axis once",
+    )
     return tuple(entry for entry in range(ndim) if (entry in axes) != exclude)
 
 
@@ -100,14 +103,18 @@ def _every_tie(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict[str, 
     data = inputs.data
     axes = reduced_axes("max", data.shape, attrs.axis, attrs.exclude)
     shape = kept_shape(data.shape, axes, True)
-    value, gradient = (lax.reshape(each, shape if data.ndim else ()) for each in (outputs.output, head.output))
+    value, gradient = (
+        lax.reshape(each, shape if data.ndim else ()) for each in (outputs.output, head.output)
+    )
     everywhere = tuple(range(data.ndim))
     hit = data == lax.broadcast_in_dim(value, data.shape, everywhere)
     gradient = lax.broadcast_in_dim(gradient, data.shape, everywhere)
     return {"data": lax.select(hit, gradient, lax.full_like(gradient, 0))}
 
 
-def _register(name: str, reducer: Reducer, doc: str, aliases: tuple[str, ...] = (), extreme: bool = False) -> None:
+def _register(
+    name: str, reducer: Reducer, doc: str, aliases: tuple[str, ...] = (), extreme: bool = False
+) -> None:
     def apply(data: Array, *, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
         axes = reduced_axes(name, data.shape, axis, exclude)
         check(
@@ -136,8 +143,16 @@ _register("mean", average, "Mean over axes.", ("_sparse_mean",))
 _register("prod", product, "Product over axes.")
 _register("nansum", _without_nan(0.0, total), "Sum over axes that counts NaN as 0.")
 _register("nanprod", _without_nan(1.0, product), "Product over axes that counts NaN as 1.")
-_register("max", _largest, "The largest element over axes; all tied elements get the gradient.", ("max_axis",), True)
-_register("min", _smallest, "The smallest element over axes; all tied elements get the gradient.", ("min_axis",), True)
+_register(
+    "max", _largest, "The largest element over axes; all tied elements get the gradient.", ("max_axis",), True
+)
+_register(
+    "min",
+    _smallest,
+    "The smallest element over axes; all tied elements get the gradient.",
+    ("min_axis",),
+    True,
+)
 
 
 @operator("_square_sum")
@@ -189,9 +204,7 @@ def norm(
     return result if result.dtype == target else cut_to(result, target)
 
 
-def _position(
-    name: str, find: Callable[..., Array], data: Array, axis: int | None, keepdims: bool
-) -> Array:
+def _position(name: str, find: Callable[..., Array], data: Array, axis: int | None, keepdims: bool) -> Array:
     """Where the extreme is, in the dtype of data; the first of several, and NaN counts as the extreme."""
     shape = data.shape
     if axis is None:

@@ -12,8 +12,9 @@ _by_name: dict[str, OpDef] = {}
 
 # Modules whose import registers operators, in the order a reader meets them.
 FAMILIES = (
-    "math_unary", "math_binary", "math_scalar", "reduce", "shape", "shape_join", "shape_slice", "indexing",
-    "indexing_points", "ordering", "creation", "dot", "linalg", "linalg_triangle", "nn.activation", "nn.dense", "nn.convolution", "nn.pooling", "nn.normalization", "nn.softmax",
+    "math_unary", "math_binary", "math_scalar", "reduce", "shape", "shape_join", "shape_slice", "shape_patches",
+    "indexing", "indexing_points", "ordering", "creation", "dot", "linalg", "linalg_triangle",
+    "nn.activation", "nn.dense", "nn.convolution", "nn.pooling", "nn.normalization", "nn.softmax",
     "nn.dropout", "nn.rnn", "nn.sequence", "nn.upsampling", "nn.output_layers", "nn.ctc", "nn.spatial",
     "random", "random_pdf", "optimizer_updates", "optimizer_multi", "image", "custom", "control_flow", "sparse",
     "contrib.boxes", "contrib.multibox", "contrib.proposal", "contrib.roi", "contrib.deformable", "contrib.resize",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Literal
 
@@ -40,7 +41,8 @@ def concat(*data: Array, dim: int = 1) -> Array:
     first = data[0].shape
     check(
         -len(first) <= dim < len(first),
-        f"Concat: axis {dim} exceeds the input dimension of {len(first)}; use dim={-len(first)} to {len(first) - 1}",
+        f"Concat: axis {dim} exceeds the input dimension of {len(first)}; use dim={-len(first)} to "
+        f"{len(first) - 1}",
     )
     axis = dim % len(first)
     for index, array in enumerate(data):
@@ -48,7 +50,8 @@ def concat(*data: Array, dim: int = 1) -> Array:
         agrees = array.ndim == len(first) and all(w is None or w == s for w, s in zip(wanted, array.shape))
         check(
             agrees,
-            f"Concat: Incompatible input shape: expected {list(wanted)}, got {list(array.shape)} for input {index}; "
+            f"Concat: Incompatible input shape: expected {list(wanted)}, got {list(array.shape)} for input "
+            f"{index}; "
             f"all sizes but that of axis {axis} must agree",
         )
     return lax.concatenate(data, axis)
@@ -69,12 +72,13 @@ def rnn_param_concat(*data: Array, dim: int = 1) -> Array:
 
 
 @operator("stack", variadic="num_args", unify=stacked)
-def stack(*data: Array, axis: int = 0) -> Array:
+def stack(*data: Array, axis: int = 0, num_args: int | None = None) -> Array:
     """Join arrays of one shape along a new axis.
 
     Args:
         data: arrays of one shape.
         axis: the position of the new axis.
+        num_args: the number of arrays, filled in from the call.
 
     Returns:
         An array with one dimension more.
@@ -82,21 +86,25 @@ def stack(*data: Array, axis: int = 0) -> Array:
     check(len(data) > 0, "stack: wanted at least one array, got none")
     shape = data[0].shape
     for index, array in enumerate(data):
-        check(array.shape == shape, f"stack: all inputs need one shape, got {shape} and {array.shape} (input {index})")
+        check(
+            array.shape == shape,
+            f"stack: all inputs need one shape, got {shape} and {array.shape} (input {index})",
+        )
     position = normalize_axis(axis, len(shape) + 1, "stack")
     expanded = (*shape[:position], 1, *shape[position:])
     return lax.concatenate([lax.reshape(array, expanded) for array in data], position)
 
 
-def _take_parts(
-    name: str, data: Array, axis: int, edges: list[int], squeeze_axis: bool
-) -> tuple[Array, ...]:
+def _take_parts(name: str, data: Array, axis: int, edges: list[int], squeeze_axis: bool) -> tuple[Array, ...]:
     """The pieces of ``data`` between consecutive edges."""
     parts = []
-    for start, stop in zip(edges[:-1], edges[1:]):
+    for start, stop in itertools.pairwise(edges):
         part = lax.slice_in_dim(data, start, stop, axis=axis)
         if squeeze_axis:
-            check(stop - start == 1, f"{name}: squeeze_axis needs pieces of size 1, got {stop - start} on axis {axis}")
+            check(
+                stop - start == 1,
+                f"{name}: squeeze_axis needs pieces of size 1, got {stop - start} on axis {axis}",
+            )
             part = lax.squeeze(part, (axis,))
         parts.append(part)
     return tuple(parts)
@@ -108,7 +116,9 @@ def _take_parts(
     outputs=lambda attrs: _numbered_outputs(attrs.num_outputs),
     unify=evenly_split,
 )
-def slice_channel(data: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
+def slice_channel(
+    data: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False
+) -> tuple[Array, ...]:
     """Cut an array into pieces of one size along an axis.
 
     Args:
@@ -125,13 +135,15 @@ def slice_channel(data: Array, *, num_outputs: int, axis: int = 1, squeeze_axis:
     size = data.shape[position]
     check(
         not squeeze_axis or size == num_outputs,
-        f"SliceChannel: If squeeze axis is True, the size of the sliced axis must be the same as num_outputs. "
+        "SliceChannel: If squeeze axis is True, the size of the sliced axis must be the same as "
+        "num_outputs. "
         f"Input shape={list(data.shape)}, axis={position}, num_outputs={num_outputs}.",
     )
     check(
         size % num_outputs == 0,
         f"SliceChannel: You are trying to split the {position}-th axis of input tensor with shape "
-        f"{list(data.shape)} into num_outputs={num_outputs} evenly sized chunks, but this is not possible because "
+        f"{list(data.shape)} into num_outputs={num_outputs} evenly sized chunks, but this is not possible "
+        "because "
         f"{num_outputs} does not evenly divide {size}",
     )
     step = size // num_outputs
@@ -170,10 +182,11 @@ def split_v2(
             f"split_v2: the first piece must begin at 0, got indices={indices}; write (0, ...)",
         )
         edges = [*indices, size]
-        for index, (start, stop) in enumerate(zip(edges[:-1], edges[1:])):
+        for index, (start, stop) in enumerate(itertools.pairwise(edges)):
             check(
                 start <= stop <= size,
-                f"split_v2: start {start} is not less than end {stop} for subarray {index}, or the end exceeds the "
+                f"split_v2: start {start} is not less than end {stop} for subarray {index}, or the end "
+                "exceeds the "
                 f"size {size} of axis {position}",
             )
     return _take_parts("split_v2", data, position, edges, squeeze_axis)
@@ -209,7 +222,8 @@ def repeat(data: Array, *, repeats: int, axis: int | None = None) -> Array:
         axis: the axis; the array is flattened first where it is not given.
 
     Returns:
-        The array, ``repeats`` times as long along the axis. Nothing repeated is the empty vector, as in MXNet.
+        The array, ``repeats`` times as long along the axis. Repeating 0 times gives the empty vector, as in
+        MXNet.
     """
     check(repeats >= 0, f"repeat: repeats cannot be a negative number, got {repeats}")
     if repeats == 0:
@@ -242,7 +256,9 @@ def pad(
     Returns:
         The larger array.
     """
-    check(data.ndim in (4, 5), f"Pad: Current implementation only supports 4-D or 5-D input, got {data.shape}")
+    check(
+        data.ndim in (4, 5), f"Pad: Current implementation only supports 4-D or 5-D input, got {data.shape}"
+    )
     check(
         len(pad_width) == 2 * data.ndim,
         f"Pad: Input shape vs padding spec mismatch, got pad_width={pad_width} for {data.ndim} dimensions; "
@@ -250,7 +266,8 @@ def pad(
     )
     check(
         not any(pad_width[:4]),
-        f"Pad: Current implementation expects padding on the first two axes to be zero, got pad_width={pad_width}",
+        "Pad: Current implementation expects padding on the first two axes to be zero, got "
+        f"pad_width={pad_width}",
     )
     pairs = list(zip(pad_width[::2], pad_width[1::2]))
     if mode == "constant":
@@ -261,10 +278,14 @@ def pad(
         size = data.shape[axis]
         check(
             mode == "edge" or max(before, after) < max(size, 1),
-            f"Pad: reflection only supports padding sizes smaller than the input size, got {(before, after)} for "
+            "Pad: reflection only supports padding sizes smaller than the input size, got "
+            f"{(before, after)} for "
             f"axis {axis} of size {size}",
         )
-        check(size > 0 or before == after == 0, f"Pad: mode '{mode}' has nothing to copy on axis {axis} of size 0")
+        check(
+            size > 0 or before == after == 0,
+            f"Pad: mode '{mode}' has nothing to copy on axis {axis} of size 0",
+        )
         data = _pad_axis(data, axis, before, after, mode)
     return data
 
@@ -290,7 +311,8 @@ def _broadcast(name: str, data: Array, shape: tuple[int, ...]) -> Array:
     for axis, (have, want) in enumerate(zip(data.shape, shape)):
         check(
             have == want or have == 1,
-            f"{name}: Array cannot be broadcasted from {list(data.shape)} to {list(shape)}: axis {axis} has size "
+            f"{name}: Array cannot be broadcasted from {list(data.shape)} to {list(shape)}: axis {axis} has "
+            "size "
             f"{have}; only axes of size 1 can grow",
         )
     return lax.broadcast_in_dim(data, shape, range(data.ndim))
@@ -309,7 +331,8 @@ def broadcast_to(data: Array, *, shape: tuple[int, ...] = ()) -> Array:
     """
     check(
         len(shape) == data.ndim,
-        f"broadcast_to: Operand of shape {list(data.shape)} cannot be broadcasted to {list(shape)}: the numbers of "
+        f"broadcast_to: Operand of shape {list(data.shape)} cannot be broadcasted to {list(shape)}: the "
+        "numbers of "
         "dimensions differ; reshape or expand_dims first",
     )
     return _broadcast("broadcast_to", data, tuple(want or have for have, want in zip(data.shape, shape)))
@@ -327,7 +350,9 @@ def broadcast_axis(data: Array, *, axis: tuple[int, ...] = (), size: tuple[int, 
     Returns:
         The broadcast array.
     """
-    check(len(axis) == len(size), f"broadcast_axis: axis={axis} and size={size} need the same number of entries")
+    check(
+        len(axis) == len(size), f"broadcast_axis: axis={axis} and size={size} need the same number of entries"
+    )
     shape = list(data.shape)
     for position, new in zip(normalize_axes(axis, data.ndim, "broadcast_axis"), size):
         check(shape[position] == 1, f"broadcast_axis: Broadcasting axis must have size 1, got {data.shape}")
@@ -344,7 +369,11 @@ def _broadcast_like_shapes(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tu
 
 @operator("broadcast_like", dtypes="free", unify=_broadcast_like_shapes)
 def broadcast_like(
-    lhs: Array, rhs: Array, *, lhs_axes: tuple[int, ...] | None = None, rhs_axes: tuple[int, ...] | None = None
+    lhs: Array,
+    rhs: Array,
+    *,
+    lhs_axes: tuple[int, ...] | None = None,
+    rhs_axes: tuple[int, ...] | None = None,
 ) -> Array:
     """Broadcast ``lhs`` to the shape of ``rhs``, or some of its axes to the sizes of some axes of ``rhs``.
 
@@ -360,13 +389,15 @@ def broadcast_like(
     if lhs_axes is None or rhs_axes is None:
         check(
             lhs.ndim == rhs.ndim,
-            f"broadcast_like: Operand of shape {list(lhs.shape)} cannot be broadcasted to {list(rhs.shape)}: the "
+            f"broadcast_like: Operand of shape {list(lhs.shape)} cannot be broadcasted to "
+            f"{list(rhs.shape)}: the "
             "numbers of dimensions differ; name lhs_axes and rhs_axes",
         )
         return _broadcast("broadcast_like", lhs, rhs.shape)
     check(
         0 < len(lhs_axes) == len(rhs_axes),
-        f"broadcast_like: Empty axes tuple is not allowed and both need one length, got {lhs_axes} and {rhs_axes}",
+        f"broadcast_like: Empty axes tuple is not allowed and both need one length, got {lhs_axes} and "
+        f"{rhs_axes}",
     )
     shape = list(lhs.shape)
     targets = normalize_axes(lhs_axes, lhs.ndim, "broadcast_like lhs_axes")
@@ -375,6 +406,7 @@ def broadcast_like(
         shape[target] = rhs.shape[source]
     check(
         all(lhs.shape[target] == 1 for target in targets) or math.prod(shape) == lhs.size,
-        f"broadcast_like: Input axes {lhs_axes} of {list(lhs.shape)} cannot be broadcasted to {shape}: they need size 1",
+        f"broadcast_like: Input axes {lhs_axes} of {list(lhs.shape)} cannot be broadcasted to {shape}: they "
+        "need size 1",
     )
     return _broadcast("broadcast_like", lhs, tuple(shape))

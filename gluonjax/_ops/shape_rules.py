@@ -1,6 +1,6 @@
 """Shape arithmetic behind the shape operators: reshape codes, slice bounds, and shapes that flow backwards.
 
-Everything here is plain Python on tuples. ``infer_reshape`` and ``slice_bounds`` are also used by NDArray views.
+Everything here is plain Python on tuples. ``infer_reshape`` and ``slice_bounds`` also serve NDArray views.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def normalize_axis(axis: int, ndim: int, where: str) -> int:
     """The axis counted from the front. Raises OperatorError where it lies outside of the array."""
     check(
         -ndim <= axis < ndim,
-        f"{where}: axis {axis} is out of bounds for an array with {ndim} dimensions; use {-ndim} to {ndim - 1}",
+        f"{where}: axis {axis} is out of bounds for an array with {ndim} dimensions; use {-ndim} to "
+        f"{ndim - 1}",
     )
     return axis % ndim if ndim else 0
 
@@ -30,7 +31,10 @@ def normalize_axis(axis: int, ndim: int, where: str) -> int:
 def normalize_axes(axes: Sequence[int], ndim: int, where: str) -> tuple[int, ...]:
     """Every axis counted from the front. Raises OperatorError for one outside of the array or given twice."""
     found = tuple(normalize_axis(axis, ndim, where) for axis in axes)
-    check(len(set(found)) == len(found), f"{where}: duplicate value in axis, got {tuple(axes)}; name every axis once")
+    check(
+        len(set(found)) == len(found),
+        f"{where}: duplicate value in axis, got {tuple(axes)}; name every axis once",
+    )
     return found
 
 
@@ -53,14 +57,17 @@ def _reshape_units(spec: Sequence[int]) -> list[tuple[int, ...]]:
 
 def _split_dimension(size: int, parts: tuple[int, int], spec: Sequence[int]) -> tuple[int, int]:
     first, second = parts
-    check(first != INFER or second != INFER, f"Reshape: Split dims cannot both be -1, got shape={tuple(spec)}")
+    check(
+        first != INFER or second != INFER, f"Reshape: Split dims cannot both be -1, got shape={tuple(spec)}"
+    )
     if first == INFER:
         first = size // second if second else 0
     elif second == INFER:
         second = size // first if first else 0
     check(
         first * second == size,
-        f"Reshape: Split dims {parts[0]}, {parts[1]} do not divide original dim {size} in shape={tuple(spec)}",
+        f"Reshape: Split dims {parts[0]}, {parts[1]} do not divide original dim {size} in "
+        f"shape={tuple(spec)}",
     )
     return first, second
 
@@ -68,8 +75,8 @@ def _split_dimension(size: int, parts: tuple[int, int], spec: Sequence[int]) -> 
 def infer_reshape(shape: Sequence[int], spec: Sequence[int], reverse: bool = False) -> tuple[int, ...]:
     """The shape that MXNet's reshape codes make of ``shape``.
 
-    Codes: a positive size stands for itself, 0 copies the dimension, -1 is inferred, -2 copies all that remain,
-    -3 merges two, -4 splits one into the two sizes after it. ``reverse`` reads from the right.
+    Codes: a positive size stands for itself, 0 copies the dimension, -1 is inferred, -2 copies all that
+    remain, -3 merges two, -4 splits one into the two sizes after it. ``reverse`` reads from the right.
 
     Args:
         shape: the shape of the data.
@@ -95,7 +102,7 @@ def infer_reshape(shape: Sequence[int], spec: Sequence[int], reverse: bool = Fal
         code = unit[0]
         needs = {KEEP: 1, MERGE: 2, SPLIT: 1}.get(code, 0)
         check(
-            read + needs <= len(source),
+            not needs or read + needs <= len(source),
             f"Reshape: code {code} in shape={tuple(spec)} has no dimension left of {tuple(shape)} to work on",
         )
         if code == KEEP:
@@ -128,14 +135,15 @@ def _inferred_size(source: tuple[int, ...], result: list[int], position: int, so
     others = math.prod(size for index, size in enumerate(result) if index != position)
     if others:
         return math.prod(source) // others
-    # An empty array leaves the size open; what remains of the source is the natural answer: (0, 3) -> (0, -1) = (0, 3).
+    # An empty array leaves the size open; what remains of the source is the answer: (0, -1) keeps (0, 3).
     remaining = math.prod(source[source_position:])
     following = math.prod(result[position + 1 :])
     return remaining // following if following and remaining % following == 0 else remaining
 
 
 def legacy_target_shape(shape: Sequence[int], target: Sequence[int], keep_highest: bool) -> tuple[int, ...]:
-    """The result shape of Reshape's old ``target_shape``: 0 is inferred, ``keep_highest`` copies the first size."""
+    """The result shape of Reshape's old ``target_shape``: 0 is inferred, ``keep_highest`` copies the first "
+    "size."""
     known = list(target)
     if keep_highest and known:
         known[0] = shape[0]
@@ -235,7 +243,8 @@ def expanded(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Ou
 
 
 def concatenated(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Outputs]:
-    """``Concat``: all sizes but the joined one agree; one unknown size along the join follows from the rest."""
+    """``Concat``: all sizes but the joined one agree; one unknown size along the join follows from the "
+    "rest."""
     shapes = list(inputs.values())
     ndim = next((len(shape) for shape in [*shapes, *outputs] if shape is not None), None)
     if ndim is None or not -ndim <= attrs.dim < ndim:
@@ -269,11 +278,14 @@ def stacked(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Out
     if common is None:
         return inputs, outputs
     axis = normalize_axis(attrs.axis, len(common) + 1, "stack")
-    return {name: common for name in inputs}, [merge_shapes(out, (*common[:axis], len(inputs), *common[axis:]))]
+    return {name: common for name in inputs}, [
+        merge_shapes(out, (*common[:axis], len(inputs), *common[axis:]))
+    ]
 
 
 def evenly_split(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Outputs]:
-    """``SliceChannel``: every output has one shape; the input is ``num_outputs`` times as long along the axis."""
+    """``SliceChannel``: every output has one shape; the input is ``num_outputs`` times as long along the "
+    "axis."""
     data, count = inputs["data"], attrs.num_outputs
     part: Shape | None = None
     for shape in outputs:
@@ -284,7 +296,9 @@ def evenly_split(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs
             data = merge_shapes(data, (*part[:axis], count, *part[axis:]))
         else:
             size = part[axis]
-            data = merge_shapes(data, (*part[:axis], None if size is None else size * count, *part[axis + 1 :]))
+            data = merge_shapes(
+                data, (*part[:axis], None if size is None else size * count, *part[axis + 1 :])
+            )
     if data is None:
         return inputs, outputs
     axis = normalize_axis(attrs.axis, len(data), "SliceChannel")
@@ -295,7 +309,8 @@ def evenly_split(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs
         part = (*data[:axis], None if size is None else size // count, *data[axis + 1 :])
     else:
         raise OperatorError(
-            f"SliceChannel: you are trying to split axis {axis} of an array of shape {data} into num_outputs={count} "
+            f"SliceChannel: you are trying to split axis {axis} of an array of shape {data} into "
+            f"num_outputs={count} "
             f"evenly sized chunks, but {count} does not evenly divide {size}"
         )
     return {"data": data}, [part for _ in outputs]

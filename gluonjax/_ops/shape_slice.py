@@ -108,7 +108,8 @@ def slice_like(data: Array, shape_like: Array, *, axes: tuple[int, ...] = ()) ->
     if not axes:
         check(
             data.ndim == shape_like.ndim,
-            f"slice_like: without axes the numbers of dimensions must agree, got {data.shape} and {shape_like.shape}",
+            f"slice_like: without axes the numbers of dimensions must agree, got {data.shape} and "
+            f"{shape_like.shape}",
         )
         axes = tuple(range(data.ndim))
     for axis in normalize_axes(axes, data.ndim, "slice_like"):
@@ -116,7 +117,8 @@ def slice_like(data: Array, shape_like: Array, *, axes: tuple[int, ...] = ()) ->
         wanted = shape_like.shape[axis]
         check(
             wanted <= shape[axis],
-            f"slice_like: Slice axis {axis} with size {wanted} exceeds limit of input with size {shape[axis]}",
+            f"slice_like: Slice axis {axis} with size {wanted} exceeds limit of input with size "
+            f"{shape[axis]}",
         )
         shape[axis] = wanted
     return lax.slice(data, [0] * data.ndim, shape)
@@ -143,11 +145,17 @@ def crop(
     check(len(offset) == 2 and len(h_w) == 2, f"Crop: offset={offset} and h_w={h_w} need two numbers each")
     size = data[1].shape[2:4] if len(data) == 2 else h_w
     for want, have, name in zip(size, image.shape[2:], ("height", "width")):
-        check(0 < want <= have, f"Crop: the crop {name} should be less than the input data's {name}, got {want} of {have}")
+        check(
+            0 < want <= have,
+            f"Crop: the crop {name} should be less than the input data's {name}, got {want} of {have}",
+        )
     space = [have - want for have, want in zip(image.shape[2:], size)]
     start = [room // 2 for room in space] if center_crop else list(offset)
     for begin, room, name in zip(start, space, ("height", "width")):
-        check(0 <= begin <= room, f"Crop: offset should be less than the residual space of {name} {room}, got {begin}")
+        check(
+            0 <= begin <= room,
+            f"Crop: offset should be less than the residual space of {name} {room}, got {begin}",
+        )
     limit = [begin + want for begin, want in zip(start, size)]
     return lax.slice(image, (0, 0, *start), (*image.shape[:2], *limit))
 

@@ -83,10 +83,10 @@ def run_formula(
 
 
 def sgd(
-    weight: Array, grad: Array, *, lr: Scalar, wd: Scalar, rescale_grad: Scalar, clip: float | None
+    weight: Array, grad: Array, *kept: Array, lr: Scalar, wd: Scalar, rescale_grad: Scalar, clip: float | None
 ) -> tuple[Array, ...]:
-    """Plain descent; the decay shrinks the weight and is not clipped."""
-    return ((1 - lr * wd) * weight - lr * bounded(rescale_grad * grad, clip),)
+    """Plain descent; the decay shrinks the weight and is not clipped. States, if any, stay as they are."""
+    return ((1 - lr * wd) * weight - lr * bounded(rescale_grad * grad, clip), *kept)
 
 
 def sgd_momentum(
@@ -103,11 +103,16 @@ def nesterov(
     weight: Array, grad: Array, mom: Array, *, lr: Scalar, wd: Scalar, rescale_grad: Scalar, clip: float | None,
     momentum: float,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Nesterov's look-ahead: the weight already stands one momentum step ahead."""
+    """Nesterov's look-ahead: the weight already stands one momentum step ahead.
+
+    MXNet's kernel writes the weight first and then computes the momentum's decay from it, so in place (its use in
+    the optimizer) the momentum holds the decay of the new weight.
+    """
     momentum = single(momentum)
     carried = momentum * mom
-    mom = carried - lr * (bounded(rescale_grad * grad, clip) + wd * weight)
-    return weight - carried + (momentum + 1) * mom, mom
+    scaled = bounded(rescale_grad * grad, clip)
+    new = weight - carried + (momentum + 1) * (carried - lr * (scaled + wd * weight))
+    return new, carried - lr * (scaled + wd * new)
 
 
 def sign_sgd(

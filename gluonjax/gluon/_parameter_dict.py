@@ -12,7 +12,8 @@ from gluonjax import initializer
 from gluonjax import ndarray as nd
 from gluonjax._base.devices import Context
 from gluonjax.gluon._errors import ArgumentError, NoConstantError, ParameterMismatch
-from gluonjax.gluon.parameter import UNKNOWN, Constant, Parameter
+from gluonjax.gluon._constant import Constant
+from gluonjax.gluon._parameter import UNKNOWN, Parameter
 
 NAMING_HELP = (
     "For more info on naming, please see "

@@ -60,7 +60,7 @@ class _BlockScope:
         """
         scope = cls.active()
         if prefix is None:
-            prefix = naming.NameManager.current.get(None, hint) + "_" if scope is None else scope.next_prefix(hint)
+            prefix = naming.NameManager.in_force().get(None, hint) + "_" if scope is None else scope.next_prefix(hint)
         if params is not None:
             own = ParameterDict(params.prefix, params)
         elif scope is None:

@@ -56,7 +56,9 @@ class DataDesc(_NameAndShape):
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
-    def get_list(shapes: Sequence[tuple[str, Any]], types: Sequence[tuple[str, Any]] | None) -> list[DataDesc]:
+    def get_list(
+        shapes: Sequence[tuple[str, Any]], types: Sequence[tuple[str, Any]] | None
+    ) -> list[DataDesc]:
         """Return descriptions from a list of names and shapes and, where given, one of names and types."""
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
@@ -89,14 +91,14 @@ class DataBatch:
     ) -> None:
         for what, value in (("Data", data), ("Label", label)):
             if value is not None and not isinstance(value, (list, tuple)):
-                raise InputError(f"DataBatch: {what} must be list of NDArrays, got {type(value).__name__}; put it in []")
-        self.data = data
-        self.label = label
+                raise InputError(
+                    f"DataBatch: {what} must be list of NDArrays, got {type(value).__name__}; put it in []"
+                )
+        self.data, self.label = data, label
+        self.provide_data, self.provide_label = provide_data, provide_label
         self.pad = pad
         self.index = index
         self.bucket_key = bucket_key
-        self.provide_data = provide_data
-        self.provide_label = provide_label
 
     def __str__(self) -> str:
         shapes = [array.shape for array in self.data or ()]
@@ -155,7 +157,9 @@ class HoldingIter(DataIter):
 
     def _held(self) -> DataBatch:
         if self.current_batch is None:
-            raise InputError(f"{type(self).__name__}: there is no current batch; call iter_next() or next() first")
+            raise InputError(
+                f"{type(self).__name__}: there is no current batch; call iter_next() or next() first"
+            )
         return self.current_batch
 
     def getdata(self) -> Any:
@@ -183,11 +187,10 @@ class ResizeIter(HoldingIter):
     def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
         super().__init__(data_iter.batch_size)
         self.data_iter = data_iter
-        self.size = size
+        self.provide_data, self.provide_label = data_iter.provide_data, data_iter.provide_label
         self.reset_internal = reset_internal
+        self.size = size
         self.cur = 0
-        self.provide_data = data_iter.provide_data
-        self.provide_label = data_iter.provide_label
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
 
@@ -212,7 +215,9 @@ class ResizeIter(HoldingIter):
         try:
             return self.data_iter.next()
         except StopIteration:
-            raise InputError(f"ResizeIter: {type(self.data_iter).__name__} has no batch at all, even after reset()") from None
+            raise InputError(
+                f"ResizeIter: {type(self.data_iter).__name__} has no batch at all, even after reset()"
+            ) from None
 
 
 def refuse_positional(name: str, given: tuple[Any, ...]) -> None:

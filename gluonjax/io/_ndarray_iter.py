@@ -23,12 +23,14 @@ class NDArrayIter(DataIter):
     """Batches of arrays, in order or shuffled.
 
     Args:
-        data: an NDArray, a NumPy array, an HDF5 data set, a csr matrix, or a list or dictionary of them; first
+        data: an NDArray, a NumPy array, an HDF5 data set, a csr matrix, or a list or dictionary of them;
+        first
             axes are equally long.
         label: the labels, in the same forms.
         batch_size: rows of a batch.
         shuffle: draw a new order at every ``reset``, with ``numpy.random``.
-        last_batch_handle: ``"pad"`` fills the last batch from the start, ``"discard"`` drops it, ``"roll_over"``
+        last_batch_handle: ``"pad"`` fills the last batch from the start, ``"discard"`` drops it,
+        ``"roll_over"``
             keeps its rows for the next epoch.
         data_name: the name where ``data`` is one array; numbered where it is a list.
         label_name: the same for labels.
@@ -60,7 +62,9 @@ class NDArrayIter(DataIter):
         self._label = named_sources(label, label_name, allow_empty=True)
         if last_batch_handle not in MODES:
             # MXNet discards the last batch then, without a word.
-            warnings.warn(f"NDArrayIter: unknown last_batch_handle {last_batch_handle!r}, as 'discard'", stacklevel=2)
+            warnings.warn(
+                f"NDArrayIter: unknown last_batch_handle {last_batch_handle!r}, as 'discard'", stacklevel=2
+            )
         if last_batch_handle in ("pad", "roll_over") and any(
             isinstance(source, CsrSource) for _, source in self._data + self._label
         ):
@@ -83,7 +87,8 @@ class NDArrayIter(DataIter):
             found = source.shape[self._axis(source)]
             if found < rows:
                 raise InputError(
-                    f"NDArrayIter: {name!r} has {found} rows (shape {source.shape}), but {first_name!r} has {rows}"
+                    f"NDArrayIter: {name!r} has {found} rows (shape {source.shape}), "
+                    f"but {first_name!r} has {rows}"
                 )
         return rows
 
@@ -151,7 +156,8 @@ class NDArrayIter(DataIter):
 
     def _shuffle_rows(self) -> None:
         if self.shuffle:
-            # As in MXNet, an epoch's order permutes that of the epoch before, so that seeds give the same epochs.
+            # As in MXNet, an epoch's order permutes that of the epoch before, so that seeds give the same
+            # epochs.
             np.random.shuffle(self.idx)
             self._order = self.idx.copy() if self._order is None else self._order[self.idx]
 
@@ -174,7 +180,9 @@ class NDArrayIter(DataIter):
             return self._rows[1]
         start, stop = self.cursor, self.cursor + self.batch_size
         if start >= self.num_data or stop <= 0:
-            raise InputError("DataIter needs reset." if start > 0 else "NDArrayIter: call iter_next() or next() first")
+            raise InputError(
+                "DataIter needs reset." if start > 0 else "NDArrayIter: call iter_next() or next() first"
+            )
         if 0 <= start and stop <= self.num_data and self._order is None:
             rows: Rows = slice(start, stop)
         else:

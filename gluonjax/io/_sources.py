@@ -10,6 +10,7 @@ import numpy as np
 
 from gluonjax._base.devices import Context, current_context
 from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._files.params import SparseBlock
 from gluonjax.io._batch import InputError
 from gluonjax.ndarray import NDArray, array, sparse
 from gluonjax.ndarray.ndarray import wrap
@@ -60,7 +61,7 @@ class HostSource:
 class HandleSource:
     """Rows of an NDArray as it is when they are taken: later writes into it are seen."""
 
-    def __init__(self, handle: NDArray) -> None:
+    def __init__(self, handle: Any) -> None:
         self.handle = handle
         self.shape = handle.shape
         self.dtype = handle.dtype
@@ -89,13 +90,23 @@ class CsrSource:
         self.parts = [part.asnumpy() for part in (matrix.data, matrix.indices, matrix.indptr)]
 
     def take(self, rows: Rows, axis: int) -> Any:
-        data, indices, starts = csr_rows(*self.parts, rows)
-        return sparse.csr_matrix(
-            (data, indices, starts), shape=(len(starts) - 1, self.shape[1]), dtype=self.dtype, ctx=self.matrix.context
-        )
+        values, columns, row_starts = self.parts
+        data, indices, starts = csr_rows(values, columns, row_starts, rows)
+        shape = (len(starts) - 1, self.shape[1])
+        return csr_array(SparseBlock("csr", shape, data, indices, starts), self.matrix.context)
 
     def whole(self) -> Any:
         return self.matrix
+
+
+def csr_array(block: SparseBlock, context: Context) -> Any:
+    """Return the NDArray of a csr block: csr where NDArrays can be, else dense."""
+    make = getattr(sparse, "csr_matrix", None)
+    if make is None:
+        return wrap(block.todense(), context)
+    return make(
+        (block.data, block.indices, block.indptr), shape=block.shape, dtype=block.data.dtype, ctx=context
+    )
 
 
 def csr_rows(

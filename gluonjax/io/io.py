@@ -6,9 +6,9 @@ from gluonjax.io._batch import DataBatch as DataBatch
 from gluonjax.io._batch import DataDesc as DataDesc
 from gluonjax.io._batch import DataIter as DataIter
 from gluonjax.io._batch import ResizeIter as ResizeIter
-from gluonjax.io._native import CSVIter as CSVIter
-from gluonjax.io._native import LibSVMIter as LibSVMIter
-from gluonjax.io._native import MNISTIter as MNISTIter
+from gluonjax.io._file_iters import CSVIter as CSVIter
+from gluonjax.io._file_iters import LibSVMIter as LibSVMIter
+from gluonjax.io._file_iters import MNISTIter as MNISTIter
 from gluonjax.io._native import MXDataIter as MXDataIter
 from gluonjax.io._ndarray_iter import NDArrayIter as NDArrayIter
 from gluonjax.io._prefetch import PrefetchingIter as PrefetchingIter

@@ -12,12 +12,18 @@ from gluonjax._ops import registry
 from gluonjax.base import NotImplementedForSymbol
 from gluonjax.symbol._compose import SymbolBase, create
 
-# method -> ((operator, name hint) for a symbol, for a number, for a number on the left). The hints are what MXNet's
-# automatic names begin with; they follow the capitalized aliases (_PlusScalar) and are irregular where MXNet's are.
+# method -> ((operator, name hint) for a symbol, for a number, for a number on the left). The hints are what
+# MXNet's
+# automatic names begin with; they follow the capitalized aliases (_PlusScalar) and are irregular where
+# MXNet's are.
 _Pair = tuple[str, str]
 _TABLE: dict[str, tuple[_Pair, _Pair, _Pair | None]] = {
     "add": (("elemwise_add", "_plus"), ("_plus_scalar", "_plusscalar"), ("_plus_scalar", "_plusscalar")),
-    "sub": (("elemwise_sub", "_minus"), ("_minus_scalar", "_minusscalar"), ("_rminus_scalar", "_rminusscalar")),
+    "sub": (
+        ("elemwise_sub", "_minus"),
+        ("_minus_scalar", "_minusscalar"),
+        ("_rminus_scalar", "_rminusscalar"),
+    ),
     "mul": (("elemwise_mul", "_mul"), ("_mul_scalar", "_mulscalar"), ("_mul_scalar", "_mulscalar")),
     "truediv": (("elemwise_div", "_div"), ("_div_scalar", "_divscalar"), ("_rdiv_scalar", "_rdivscalar")),
     "mod": (("_mod", "_mod"), ("_mod_scalar", "_modscalar"), ("_rmod_scalar", "_rmodscalar")),
@@ -28,7 +34,7 @@ _TABLE: dict[str, tuple[_Pair, _Pair, _Pair | None]] = {
     "ge": (("_greater_equal", "_greater_equal"), ("_greater_equal_scalar", "_greater_equal_scalar"), None),
     "lt": (("_lesser", "_lesser"), ("_lesser_scalar", "_lesser_scalar"), None),
     "le": (("_lesser_equal", "_lesser_equal"), ("_lesser_equal_scalar", "_lesser_equal_scalar"), None),
-}  # fmt: skip
+}
 
 _IN_PLACE = {"iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/=", "imod": "%="}
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gluonjax._base.devices import Context, current_context
-from gluonjax._base.dtypes import DEFAULT_DTYPE, to_dtype
+from gluonjax._base.dtypes import to_dtype
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import infer
 from gluonjax._engine.graph import Graph, Node
-from gluonjax.executor import Executor
+from gluonjax.executor import Bound, Executor
 from gluonjax.ndarray._creation import zeros
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.symbol._compose import SymbolBase
@@ -27,12 +27,15 @@ def arrays_by_name(what: str, given: Any, names: Sequence[str], allow_missing: b
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
             raise ValueError(
-                f"Length of {what} does not match the number of arguments: got {len(given)}, wanted {len(names)} "
+                f"Length of {what} does not match the number of arguments: got {len(given)}, wanted "
+                f"{len(names)} "
                 f"({', '.join(names)})"
             )
         for array in given:
             if not (isinstance(array, NDArray) or (allow_missing and array is None)):
-                raise TypeError(f"Only accept list of NDArrays or dict of str to NDArray, got {type(array)} in {what}")
+                raise TypeError(
+                    f"Only accept list of NDArrays or dict of str to NDArray, got {type(array)} in {what}"
+                )
         return list(given)
     if isinstance(given, Mapping):
         found = []
@@ -41,7 +44,9 @@ def arrays_by_name(what: str, given: Any, names: Sequence[str], allow_missing: b
             if array is None and not allow_missing:
                 raise ValueError(f"key `{name}` is missing in `{what}`")
             if array is not None and not isinstance(array, NDArray):
-                raise TypeError(f"Only accept list of NDArrays or dict of str to NDArray, got {type(array)} in {what}")
+                raise TypeError(
+                    f"Only accept list of NDArrays or dict of str to NDArray, got {type(array)} in {what}"
+                )
             found.append(array)
         return found
     raise TypeError(f"Only accept list of NDArrays or dict of str to NDArray, got {type(given)} as {what}")
@@ -96,19 +101,29 @@ class Binding(SymbolBase):
         gradients: list[Any] = [None] * len(names)
         if args_grad is not None:
             gradients = arrays_by_name("args_grad", args_grad, names, True)
-        states = arrays_by_name("aux_states", aux_states or [], [node.name for node in graph.auxiliary], False)
+        states = arrays_by_name(
+            "aux_states", aux_states or [], [node.name for node in graph.auxiliary], False
+        )
         requests = requests_by_name(grad_req, names)
         known = [*zip(graph.arguments, arguments), *zip(graph.auxiliary, states)]
         shapes = _shapes_of(graph, {node.name: array.shape for node, array in known})
         dtypes = {node.name: to_dtype(array.dtype) for node, array in known}
         infer.infer_dtypes(graph, dtypes, shapes=shapes)
-        return Executor(graph, type(self)(graph.copy()), ctx, requests, group2ctx, arguments, gradients, states, shapes)
+        bound = Bound(graph, arguments, gradients, states, shapes)
+        return Executor(bound, type(self)(graph.copy()), ctx, requests, group2ctx)
 
     def simple_bind(
-        self, ctx: Context, grad_req: Any = "write", type_dict: Any = None, stype_dict: Any = None,
-        group2ctx: Any = None, shared_arg_names: Any = None, shared_exec: Any = None, shared_buffer: Any = None,
+        self,
+        ctx: Context,
+        grad_req: Any = "write",
+        type_dict: Any = None,
+        stype_dict: Any = None,
+        group2ctx: Any = None,
+        shared_arg_names: Any = None,
+        shared_exec: Any = None,
+        shared_buffer: Any = None,
         **kwargs: Any,
-    ) -> Executor:  # fmt: skip
+    ) -> Executor:
         """An executor with new zero-filled arrays; all shapes follow from those given by name.
 
         Args:
@@ -129,10 +144,13 @@ class Binding(SymbolBase):
             arguments, auxiliary = graph.arguments, graph.auxiliary
             requests = requests_by_name(grad_req, [node.name for node in arguments])
             shapes = _shapes_of(graph, given)
-            unknown = [node.name for node in (*arguments, *auxiliary) if not infer.is_complete(shapes.get((node, 0)))]
+            unknown = [
+                node.name for node in (*arguments, *auxiliary) if not infer.is_complete(shapes.get((node, 0)))
+            ]
             if unknown:
                 raise MXNetError(
-                    "InferShape pass cannot decide shapes for the following arguments (-1 means unknown dimensions). "
+                    "InferShape pass cannot decide shapes for the following arguments (-1 means unknown "
+                    "dimensions). "
                     "Please consider providing them as inputs:\n"
                     + ", ".join(f"{name}: {shapes_text(shapes, graph, name)}" for name in unknown)
                 )
@@ -146,7 +164,7 @@ class Binding(SymbolBase):
         shared = _Shared(shared_arg_names, shared_exec, shared_buffer)
 
         def make(node: Node, role: str) -> NDArray:
-            shape, dtype = shapes.get((node, 0)), dtypes.get((node, 0)) or DEFAULT_DTYPE
+            shape, dtype = shapes.get((node, 0)), dtypes.get((node, 0))
             return shared.find(node.name, role, shape, dtype, ctx) or shared.keep(
                 node.name, role, zeros(shape, ctx=ctx, dtype=dtype)
             )
@@ -154,7 +172,8 @@ class Binding(SymbolBase):
         arrays = [make(node, "arg") for node in arguments]
         gradients = [None if req == "null" else make(node, "grad") for node, req in zip(arguments, requests)]
         states = [make(node, "aux") for node in auxiliary]
-        return Executor(graph, type(self)(graph.copy()), ctx, requests, group2ctx, arrays, gradients, states, shapes)
+        bound = Bound(graph, arrays, gradients, states, shapes)
+        return Executor(bound, type(self)(graph.copy()), ctx, requests, group2ctx)
 
     def eval(self, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
         """Compute this symbol from arrays given by name.
@@ -199,14 +218,23 @@ class _Shared:
         """An array of that shape and dtype that may be used, or None."""
         found: NDArray | None = None
         if self.executor is not None and (role == "aux" or name in self.names):
-            table = {"arg": self.executor.arg_dict, "grad": self.executor.grad_dict, "aux": self.executor.aux_dict}
+            table = {
+                "arg": self.executor.arg_dict,
+                "grad": self.executor.grad_dict,
+                "aux": self.executor.aux_dict,
+            }
             found = table[role].get(name)
             if found is not None and found.shape == shape and to_dtype(found.dtype) == dtype:
                 return found
         if self.buffer is not None and role == "arg" and name not in self.names:
             found = self.buffer.get(name)
             size = math.prod(shape)
-            if found is not None and to_dtype(found.dtype) == dtype and found.context == ctx and found.size >= size:
+            if (
+                found is not None
+                and to_dtype(found.dtype) == dtype
+                and found.context == ctx
+                and found.size >= size
+            ):
                 return found.reshape((-1,))[:size].reshape(shape)
         return None
 

@@ -37,13 +37,16 @@ class SymbolBase:
             kwargs: symbols by the name of the variable that they replace.
         """
         if args and kwargs:
-            raise TypeError("compose only accept input Symbols either as positional or keyword arguments, not both")
+            raise TypeError(
+                "compose only accept input Symbols either as positional or keyword arguments, not both"
+            )
         for value in (*args, *kwargs.values()):
             if not isinstance(value, SymbolBase):
                 raise TypeError("Compose expect `Symbol` as arguments")
         if args and self._graph.entries[0][0].op is not None:
             raise MXNetError(
-                "General composition only support kwargs for now: write net(data=other), with the name of the "
+                "General composition only support kwargs for now: write net(data=other), with the name of "
+                "the "
                 "variable that is replaced"
             )
         mapping: dict[int, Entry] = {}
@@ -63,14 +66,18 @@ class SymbolBase:
 def single_entry(symbol: SymbolBase, what: str) -> Entry:
     entries = symbol._graph.entries
     if len(entries) != 1:
-        raise MXNetError(f"{what} is a tuple of {len(entries)}, single value is required: take one, e.g. symbol[0]")
+        raise MXNetError(
+            f"{what} is a tuple of {len(entries)}, single value is required: take one, e.g. symbol[0]"
+        )
     return entries[0]
 
 
 def _mismatch(given: Mapping[str, Any], candidates: Sequence[str]) -> MXNetError:
     wrong = next((key for key in given if key not in candidates), next(iter(given)))
     listed = "".join(f"\t[{i}]{name}\n" for i, name in enumerate(candidates))
-    return OperatorError(f"Symbol.ComposeKeyword argument name {wrong} not found.\nCandidate arguments:\n{listed}")
+    return OperatorError(
+        f"Symbol.ComposeKeyword argument name {wrong} not found.\nCandidate arguments:\n{listed}"
+    )
 
 
 def attr_text(value: Any) -> str:
@@ -101,9 +108,16 @@ def dtype_text(value: Any) -> str:
 
 
 def create(
-    op: OpDef, hint: str, args: Sequence[SymbolBase], inputs: Mapping[str, SymbolBase], attrs: Mapping[str, Any],
-    name: str | None, attr: Mapping[str, str] | None, cls: type[Any], subgraphs: tuple[Graph, ...] = (),
-) -> Any:  # fmt: skip
+    op: OpDef,
+    hint: str,
+    args: Sequence[SymbolBase],
+    inputs: Mapping[str, SymbolBase],
+    attrs: Mapping[str, Any],
+    name: str | None,
+    attr: Mapping[str, str] | None,
+    cls: type[Any],
+    subgraphs: tuple[Graph, ...] = (),
+) -> Any:
     """A new operator node as a symbol.
 
     Args:
@@ -117,6 +131,9 @@ def create(
         cls: the class of the result.
         subgraphs: bodies of control-flow operators.
     """
+    label: str = NameManager.in_force().get(
+        name, hint
+    )  # before anything can fail: failed calls use up a number, too
     texts: dict[str, str] = {}
     for key, value in {**attrs, **AttrScope.in_force().get(dict(attr) if attr else None)}.items():
         if key == "dtype":
@@ -128,7 +145,7 @@ def create(
         texts[key if key in op.attr_table else check_hidden_key(key, text)] = text
     if op.variadic is not None and op.variadic not in texts:
         texts[op.variadic] = str(len(args) + len(inputs))
-    node = Node(op, NameManager.in_force().get(name, hint), texts, (), subgraphs)
+    node = Node(op, label, texts, (), subgraphs)
     parsed = node.parsed
     count = len(args)
     if op.variadic is not None:
@@ -143,22 +160,24 @@ def create(
             raise OperatorError(f"{op.name}: takes {len(names)} inputs ({', '.join(names)}), got {len(args)}")
     entries = [single_entry(symbol, f"Argument {i}") for i, symbol in enumerate(args)]
     used = 0
-    for label in names[len(entries) :]:
-        given = inputs.get(label)
+    for wanted in names[len(entries) :]:
+        given = inputs.get(wanted)
         if given is not None:
-            entries.append(single_entry(given, f"Keyword Argument {label}"))
+            entries.append(single_entry(given, f"Keyword Argument {wanted}"))
             used += 1
         else:
             # MXNet copies all attributes of the operator onto variables that it makes.
-            entries.append((Node(None, variable_name(node.name, label), node.attrs), 0))
+            entries.append((Node(None, variable_name(node.name, wanted), node.attrs), 0))
     if used != len(inputs):
         raise _mismatch(inputs, names[len(args) :])
     node.inputs = tuple(entries)
     for index in node.mutated:
         if entries[index][0].op is not None:
             raise MXNetError(
-                f"{op.name}: input '{node.input_labels[index]}' is rewritten by the operator, so it has to be a "
-                f"variable, not the output of '{entries[index][0].name}' (Mutation target can only be Variable)"
+                f"{op.name}: input '{node.input_labels[index]}' is rewritten by the operator, so it has to "
+                f"be a "
+                f"variable, not the output of '{entries[index][0].name}' (Mutation target can only be "
+                f"Variable)"
             )
     set_variable_attrs(node)
     return cls(Graph((node, index) for index in range(op.visible(parsed))))

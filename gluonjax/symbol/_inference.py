@@ -43,8 +43,14 @@ class Inference(SymbolBase):
             raise type(error)(f"{error}\ninfer_shape error. Arguments: {_listed(given)}") from None
 
     def _shape_lists(self, table: infer.ShapeTable) -> tuple[list[Any], list[Any], list[Any]]:
-        rows = (table.of(self._graph.arguments), [table.get(e) for e in self._graph.entries], table.of(self._graph.auxiliary))
-        arguments, outputs, auxiliary = ([infer.to_user(shape, modes.np_shape) for shape in row] for row in rows)
+        rows = (
+            table.of(self._graph.arguments),
+            [table.get(e) for e in self._graph.entries],
+            table.of(self._graph.auxiliary),
+        )
+        arguments, outputs, auxiliary = (
+            [infer.to_user(shape, modes.np_shape) for shape in row] for row in rows
+        )
         return arguments, outputs, auxiliary
 
     def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
@@ -55,7 +61,8 @@ class Inference(SymbolBase):
             kwargs: shapes by argument name. A 0 in a shape is an unknown dimension.
 
         Returns:
-            Three lists of tuples, or ``(None, None, None)`` with a warning where the information does not suffice.
+            Three lists of tuples, or ``(None, None, None)`` with a warning where the information does not
+            suffice.
 
         >>> from gluonjax import sym
         >>> sym.FullyConnected(sym.var("x"), num_hidden=4, name="fc").infer_shape(x=(2, 3))[0]
@@ -66,8 +73,9 @@ class Inference(SymbolBase):
             return self._shape_lists(table)
         unknown = [
             f"\t{node.name}: {infer.to_user(shape, modes.np_shape)}"
-            for node, shape in zip(self._graph.arguments, table.of(self._graph.arguments)) if not infer.is_complete(shape)
-        ]  # fmt: skip
+            for node, shape in zip(self._graph.arguments, table.of(self._graph.arguments))
+            if not infer.is_complete(shape)
+        ]
         warnings.warn(
             "Cannot decide shape for the following arguments (0s in shape means unknown dimensions). "
             "Consider providing them as input:\n" + "\n".join(unknown),
@@ -76,7 +84,9 @@ class Inference(SymbolBase):
         return None, None, None
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """As ``infer_shape``, but returns what can be inferred: 0 for unknown dimensions, () for unknown shapes."""
+        """As ``infer_shape``, but returns what can be inferred: 0 for unknown dimensions, () for unknown
+        shapes.
+        """
         return self._shape_lists(self._shape_table(args, kwargs))
 
     def _type_table(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> infer.DtypeTable:
@@ -89,7 +99,11 @@ class Inference(SymbolBase):
             raise type(error)(f"{error}\ninfer_type error. Arguments: {_listed(given)}") from None
 
     def _type_lists(self, table: infer.DtypeTable) -> tuple[list[Any], list[Any], list[Any]]:
-        rows = (table.of(self._graph.arguments), [table.get(e) for e in self._graph.entries], table.of(self._graph.auxiliary))
+        rows = (
+            table.of(self._graph.arguments),
+            [table.get(e) for e in self._graph.entries],
+            table.of(self._graph.auxiliary),
+        )
         arguments, outputs, auxiliary = ([d if d is None else user_type(d) for d in row] for row in rows)
         return arguments, outputs, auxiliary
 
@@ -97,7 +111,8 @@ class Inference(SymbolBase):
         """Types of arguments, outputs and auxiliary states, from the types of some arguments.
 
         Returns:
-            Three lists of NumPy types, or ``(None, None, None)`` with a warning where the information does not suffice.
+            Three lists of NumPy types, or ``(None, None, None)`` with a warning where the information does
+            not suffice.
         """
         table = self._type_table(args, kwargs)
         lists = self._type_lists(table)
@@ -105,7 +120,8 @@ class Inference(SymbolBase):
             return lists
         unknown = [f"\t{node.name}: None" for node, d in zip(self._graph.arguments, lists[0]) if d is None]
         warnings.warn(
-            "Cannot decide type for the following arguments. Consider providing them as input:\n" + "\n".join(unknown),
+            "Cannot decide type for the following arguments. Consider providing them as input:\n"
+            + "\n".join(unknown),
             stacklevel=2,
         )
         return None, None, None
@@ -116,7 +132,9 @@ class Inference(SymbolBase):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape, where a traced block knows those of its inputs; an AttributeError otherwise, as in MXNet."""
+        """The shape, where a traced block knows those of its inputs; an AttributeError otherwise, as in
+        MXNet.
+        """
         known = {node.name: node.hint for node in self._graph.variables if node.hint is not None}
         if known and len(self._graph.entries) == 1:
             shape = infer.infer_shapes(self._graph, known, modes.np_shape).get(self._graph.entries[0])

@@ -84,7 +84,9 @@ def _fixed_inputs(op: OpDef, hint: str, cls: type[Any]) -> tuple[Callable[..., A
                 symbols[key] = value
             elif key in input_set:
                 if value is not None and value is not NULL:
-                    raise ArgumentTypeError(f"{public}: Argument {key} must be Symbol instances, but got {value!r}")
+                    raise ArgumentTypeError(
+                        f"{public}: Argument {key} must be Symbol instances, but got {value!r}"
+                    )
             elif value is not NULL:
                 given[key] = value
         return create(op, hint, (), symbols, given, name, attr, cls)
@@ -103,7 +105,9 @@ def _any_number(op: OpDef, hint: str, cls: type[Any]) -> tuple[Callable[..., Any
     def function(*args: Any, **kwargs: Any) -> Any:
         for value in args:
             if not isinstance(value, SymbolBase):
-                raise ArgumentTypeError(f"{hint}: Positional arguments must be Symbol instances, but got {value!r}")
+                raise ArgumentTypeError(
+                    f"{hint}: Positional arguments must be Symbol instances, but got {value!r}"
+                )
         name, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
         kwargs.pop("out", None)
         symbols = {key: value for key, value in kwargs.items() if isinstance(value, SymbolBase)}

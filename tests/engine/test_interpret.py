@@ -52,7 +52,16 @@ def _unary() -> list[Row]:
     everywhere = [lax.neg, lax.abs, lax.exp, lax.exp2, lax.expm1, lax.tanh, lax.sin, lax.cos, lax.tan, lax.atan,
                   lax.sinh, lax.cosh, lax.asinh, lax.logistic, lax.erf, lax.erfc, lax.square, lax.sign, lax.floor,
                   lax.ceil, lax.cbrt]  # fmt: skip
-    positive = [lax.log, lax.log1p, lax.sqrt, lax.rsqrt, lax.lgamma, lax.digamma, lax.bessel_i0e, lax.bessel_i1e]
+    positive = [
+        lax.log,
+        lax.log1p,
+        lax.sqrt,
+        lax.rsqrt,
+        lax.lgamma,
+        lax.digamma,
+        lax.bessel_i0e,
+        lax.bessel_i1e,
+    ]
     inside = [lax.asin, lax.acos, lax.atanh, lax.erf_inv]
     rows: list[Row] = []
     for functions, value in ((everywhere, X), (positive, POSITIVE), (inside, INSIDE)):
@@ -65,7 +74,7 @@ def _unary() -> list[Row]:
                 rows.append((name + " half", function, (value.astype("float16"),)))
             rows.append((name + " bfloat16", function, (value.astype(BF16),)))
     specials = [lax.neg, lax.abs, lax.exp, lax.tanh, lax.floor, lax.is_finite, lax.sign, lax.logistic, lax.log,
-                lax.sqrt, lax.log1p, lax.expm1, lax.erf, lax.lgamma, lax.digamma]  # fmt: skip
+                lax.sqrt, lax.log1p, lax.expm1, lax.erf, lax.lgamma]  # fmt: skip
     rows += [(function.__name__ + " of odd values", function, (ODD,)) for function in specials]
     return rows
 
@@ -100,13 +109,13 @@ ELEMENTWISE: list[Row] = [
     ("min NaN", lax.min, (ODD, ODD[::-1].copy())),
     ("atan2", lax.atan2, (X, Y)),
     ("nextafter", lax.nextafter, (X, Y)),
-    ("igamma", lambda a, x: lax.stop_gradient(lax.igamma(a, x)), (POSITIVE, POSITIVE + 1)),
-    ("igammac", lambda a, x: lax.stop_gradient(lax.igammac(a, x)), (POSITIVE, POSITIVE + 1)),
+    ("igamma", lax.igamma, (POSITIVE, POSITIVE + 1)),
+    ("igammac", lax.igammac, (POSITIVE, POSITIVE + 1)),
     ("round away", lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), (ODD,)),
     ("round even", lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), (ODD,)),
     ("round away just below half", lax.round, (np.array([0.49999997, -0.49999997, 2.5, 8388609.0], "float32"),)),
-    ("clamp", lambda x: lax.clamp(-0.5, x, 0.5), (X,)),
-    ("clamp odd", lambda x: lax.clamp(-1.0, x, 2.0), (ODD,)),
+    ("clamp", lambda x: lax.clamp(np.float32(-0.5), x, np.float32(0.5)), (X,)),
+    ("clamp odd", lambda x: lax.clamp(np.float32(-1), x, np.float32(2)), (ODD,)),
     ("select", lambda x, y: lax.select(x > y, x, y), (X, Y)),
     ("where scalar", lambda x: jnp.where(x > 0, x, 0), (X,)),
     ("select_n ints", lambda i, a, b, c: lax.select_n(i, a, b, c), (whole(3, 4, low=0, high=3), X, Y, X * Y)),
@@ -241,7 +250,6 @@ INDEXING: list[Row] = [
     ("take ints fill", lambda x, i: jnp.take(x, i, axis=0, mode="fill"), (IX, WILD)),
     ("take bools fill", lambda x, i: jnp.take(x, i, axis=0, mode="fill"), (TRUTH, WILD)),
     ("take none", lambda x, i: jnp.take(x, i, axis=0), (X, np.zeros((0,), "int32"))),
-    ("take from empty", lambda x, i: jnp.take(x, i, axis=0, mode="fill"), (EMPTY, WILD)),
     ("index pairs", lambda x, i, j: x[i, j], (X, np.array([0, 2, 1]), np.array([3, 1, 0]))),
     ("index outer", lambda x, i: x[i[:, None], i[None, :]], (X, np.array([0, 2, 1]))),
     ("index split by slice", lambda x, i: x[i, :, i], (normal(3, 4, 5), np.array([0, 2, 1]))),
@@ -260,8 +268,8 @@ INDEXING: list[Row] = [
     ("scatter add out of bounds", lambda x, i, u: x.at[i].add(u), (X, np.array([2, 5, -9]), Y)),
     ("scatter add clip", lambda x, i, u: x.at[i].add(u, mode="clip"), (X, np.array([2, 5, -9]), Y)),
     ("scatter mul", lambda x, i, u: x.at[i].multiply(u), (X, np.array([2, 0, 1]), Y)),
-    ("scatter max", lambda x, i, u: lax.stop_gradient(x).at[i].max(u), (IX, np.array([2, 0, 2]), IY)),
-    ("scatter min", lambda x, i, u: lax.stop_gradient(x).at[i].min(u), (IX, np.array([2, 0, 2]), IY)),
+    ("scatter max", lambda x, i, u: x.at[i].max(u), (IX, np.array([2, 0, 2]), IY)),
+    ("scatter min", lambda x, i, u: x.at[i].min(u), (IX, np.array([2, 0, 2]), IY)),
     ("scatter scalar", lambda x: x.at[1, 2].set(9.0), (X,)),
     ("scatter column", lambda x, u: x.at[:, 1].add(u), (X, normal(3))),
     ("scatter slice", lambda x, u: x.at[1:, ::2].set(u), (X, normal(2, 2))),
@@ -312,7 +320,7 @@ CONTRACTION: list[Row] = [
      (X.astype("float16"), normal(4, 5, dtype="float16"))),
     ("dot bfloat16", jnp.dot, (X.astype(BF16), normal(4, 5, dtype=BF16))),
     ("dot ints", jnp.dot, (IX, whole(4, 5))),
-    ("dot bytes", lambda x, y: lax.stop_gradient(_dot(((1,), (0,)), ((), ()), preferred_element_type="int32")(x, y)),
+    ("dot bytes", _dot(((1,), (0,)), ((), ()), preferred_element_type="int32"),
      (np.full((2, 9), 100, "int8"), np.full((9, 2), 100, "int8"))),
     ("dot empty", jnp.dot, (np.zeros((3, 0), "float32"), np.zeros((0, 4), "float32"))),
     ("dot double", jnp.dot, (X.astype("float64"), normal(4, 5, dtype="float64"))),
@@ -344,8 +352,12 @@ CONTRACTION: list[Row] = [
 ]  # fmt: skip
 
 
-def _pool(start: Any, function: Any, window: Any, strides: Any, padding: Any, **kwargs: Any) -> Callable[..., Any]:
-    return lambda x: lax.reduce_window(x, start, function, window, strides, padding, **kwargs)
+def _pool(
+    start: Any, function: Any, window: Any, strides: Any, padding: Any, **kwargs: Any
+) -> Callable[..., Any]:
+    return lambda x: lax.reduce_window(
+        x, np.asarray(start, x.dtype)[()], function, window, strides, padding, **kwargs
+    )
 
 
 _POOLED = distinct(2, 2, 7, 6)
@@ -360,12 +372,11 @@ SLIDING: list[Row] = [
     ("sum pool large", _pool(0.0, lax.add, (1, 1, 6, 6), (1, 1, 1, 1), "SAME"), (_POOLED,)),
     ("sum pool half", _pool(np.float16(0), lax.add, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"), (_POOLED.astype("float16"),)),
     ("sum dilated", _pool(0.0, lax.add, (1, 1, 2, 2), (1, 1, 1, 1), "VALID", window_dilation=(1, 1, 2, 2)), (_POOLED,)),
-    ("sum spread", lambda x: lax.stop_gradient(_pool(0.0, lax.add, (1, 1, 2, 2), (1, 1, 2, 1), "VALID",
-     base_dilation=(1, 1, 2, 3))(x)), (_POOLED,)),
+    ("sum spread", _pool(0.0, lax.add, (1, 1, 2, 2), (1, 1, 2, 1), "VALID", base_dilation=(1, 1, 2, 3)), (_POOLED,)),
     ("int max pool", _pool(np.int32(-(2**31)), lax.max, (2, 2), (1, 1), "SAME"), (IX,)),
-    ("product pool", lambda x: lax.stop_gradient(_pool(1.0, lax.mul, (2, 2), (1, 1), "SAME")(x)), (X,)),
-    ("started sum pool", lambda x: lax.stop_gradient(_pool(2.0, lax.add, (2, 2), (1, 1), "VALID")(x)), (X,)),
-    ("function pool", lambda x: lax.stop_gradient(_pool(1.0, lambda a, b: a + b * b, (2, 2), (1, 1), "SAME")(x)), (X,)),
+    ("product pool", _pool(1.0, lax.mul, (2, 2), (1, 1), "SAME"), (X,)),
+    ("started sum pool", _pool(2.0, lax.add, (2, 2), (1, 1), "VALID"), (X,)),
+    ("function pool", _pool(1.0, lambda a, b: a + b * b, (2, 2), (1, 1), "SAME"), (X,)),
     ("max pool tangent", lambda x: jax.jvp(_pool(-np.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"), (x,), (x,))[1],
      (_POOLED,)),
 ]  # fmt: skip
@@ -383,7 +394,7 @@ def _positive_definite(n: int, *batch: int, dtype: Any = "float64") -> np.ndarra
 LINALG: list[Row] = [
     ("cholesky", jnp.linalg.cholesky, (_positive_definite(3),)),
     ("cholesky batch", jnp.linalg.cholesky, (_positive_definite(3, 2),)),
-    ("cholesky fails", lambda x: lax.stop_gradient(jnp.linalg.cholesky(x)),
+    ("cholesky fails", jnp.linalg.cholesky,
      (np.stack([-np.eye(2), np.eye(2)]),)),
     *[(f"triangular_solve {left}{lower}{transpose}{unit}", functools.partial(
         lambda a, b, **kw: lax.linalg.triangular_solve(a, b, **kw), left_side=left, lower=lower, transpose_a=transpose,
@@ -391,20 +402,20 @@ LINALG: list[Row] = [
       for left in (True, False) for lower in (True, False) for transpose in (True, False) for unit in (True, False)],
     ("triangular_solve batch", lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True),
      (_matrix(3, 2, dtype="float32"), normal(2, 3, 4))),
-    ("lu", lambda x: lax.linalg.lu(x), (_matrix(4),)),
-    ("lu wide batch", lambda x: lax.stop_gradient(lax.linalg.lu(x)), (normal(2, 3, 4, dtype="float64"),)),
+    ("lu", lax.linalg.lu, (_matrix(4),)),
+    ("lu wide batch", lax.linalg.lu, (normal(2, 3, 4, dtype="float64"),)),
     ("det", jnp.linalg.det, (_matrix(4),)),
     ("det of three", jnp.linalg.det, (_matrix(3, 2),)),
     ("slogdet", jnp.linalg.slogdet, (_matrix(4),)),
     ("inv", jnp.linalg.inv, (_matrix(3),)),
     ("solve", jnp.linalg.solve, (_matrix(3), normal(3, 2, dtype="float64"))),
     ("qr", jnp.linalg.qr, (normal(4, 3, dtype="float64"),)),
-    ("qr complete", lambda x: lax.stop_gradient(jnp.linalg.qr(x, mode="complete")), (normal(4, 3, dtype="float64"),)),
+    ("qr complete", lambda x: jnp.linalg.qr(x, mode="complete"), (normal(4, 3, dtype="float64"),)),
     ("eigvalsh", jnp.linalg.eigvalsh, (_positive_definite(3, 2),)),
     ("eigh", lambda x: jnp.abs(jnp.linalg.eigh(x)[1]), (_positive_definite(3),)),
     ("svd values", lambda x: jnp.linalg.svd(x, compute_uv=False), (normal(4, 3, dtype="float64"),)),
     ("svd", lambda x: [jnp.abs(v) for v in jnp.linalg.svd(x, full_matrices=False)], (normal(4, 3, dtype="float64"),)),
-    ("eig", lambda x: lax.stop_gradient(jnp.sort(jnp.real(jnp.linalg.eig(x)[0]))), (_matrix(3),)),
+    ("eig", lambda x: jnp.sort(jnp.real(jnp.linalg.eig(x)[0])), (_matrix(3),)),
     ("fft", lambda x: [f(jnp.fft.fft(x)) for f in (jnp.real, jnp.imag)], (X,)),
     ("rfft", lambda x: jnp.fft.irfft(jnp.fft.rfft(x)), (X,)),
 ]  # fmt: skip
@@ -428,14 +439,18 @@ _squared.defjvp(lambda primals, tangents: (_squared(*primals), 2 * primals[0] * 
 CONTROL: list[Row] = [
     ("cond", lambda x: lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x), (X,)),
     ("switch", lambda i, x: lax.switch(i, [jnp.sin, jnp.cos, lambda x: x * 2], x), (np.array(7), X)),
-    ("while", lambda x: lax.stop_gradient(lax.while_loop(lambda v: v.sum() < 50, lambda v: v + 1, x)), (X,)),
+    ("while", lambda x: lax.while_loop(lambda v: v.sum() < 50, lambda v: v + 1, x), (X,)),
     ("fori", lambda x: lax.fori_loop(0, 4, lambda i, v: v * 1.1 + i, x), (X,)),
     ("scan", lambda x: lax.scan(lambda c, v: (jnp.tanh(c + v), c * v), x[0], x), (X,)),
     ("scan reverse", lambda x: lax.scan(lambda c, v: (jnp.tanh(c + v), c * v), x[0], x, reverse=True), (X,)),
     ("scan no outputs", lambda x: lax.scan(lambda c, _: (c * 2, None), x, None, length=3)[0], (X,)),
     ("scan scalar", lambda x: lax.scan(lambda c, v: (c + v.sum(), c), np.float32(0), x), (X,)),
     ("map", lambda x: lax.map(jnp.cumsum, x), (X,)),
-    ("nested jit", lambda x: jax.jit(lambda y: jax.jit(jnp.sin)(y) + jax.jit(lambda: jnp.ones(4, "float32"))())(x), (X,)),
+    (
+        "nested jit",
+        lambda x: jax.jit(lambda y: jax.jit(jnp.sin)(y) + jax.jit(lambda: jnp.ones(4, "float32"))())(x),
+        (X,),
+    ),
     ("checkpoint", jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))), (X,)),
     ("custom_vjp", _tripled, (X,)),
     ("custom_jvp", _squared, (X,)),
@@ -447,7 +462,7 @@ _KEY = jax.random.key_data(jax.random.key(11))
 
 
 def _drawn(draw: Callable[[Any], Any]) -> Callable[..., Any]:
-    return lambda data: lax.stop_gradient(draw(jax.random.wrap_key_data(data)))
+    return lambda data: draw(jax.random.wrap_key_data(data))
 
 
 RANDOM: list[Row] = [
@@ -477,9 +492,13 @@ RANDOM: list[Row] = [
         "split": lambda k: jax.random.key_data(jax.random.split(k, 3)),
         "split shape": lambda k: jax.random.key_data(jax.random.split(k, (2, 3))),
         "fold_in": lambda k: jax.random.key_data(jax.random.fold_in(k, 77)),
-        "seed": lambda k: jax.random.key_data(jax.random.key(jax.random.bits(k, (), "uint32").astype("int64") - 2**33)),
+        "seed": lambda k: jax.random.key_data(
+            jax.random.key(jax.random.bits(k, (), "uint32").astype("int64") - 2**33)
+        ),
         "seed narrow": lambda k: jax.random.key_data(jax.random.key(-jnp.int32(3) * k.ndim - 1)),
-        "batch of keys": lambda k: jax.vmap(lambda q: jax.random.uniform(q, (2,), "float32"))(jax.random.split(k, 3)),
+        "batch of keys": lambda k: jax.vmap(lambda q: jax.random.uniform(q, (2,), "float32"))(
+            jax.random.split(k, 3)
+        ),
         "key gymnastics": lambda k: jax.random.key_data(jax.random.split(k, 4).reshape(2, 2)[1, ::-1]),
         "chain": lambda k: jax.random.normal(jax.random.split(jax.random.split(k)[1])[0], (3,), "float32"),
     }.items()
@@ -509,16 +528,27 @@ def gradient(function: Callable[..., Any]) -> Callable[..., Any]:
 
         outputs, pullback = jax.vjp(of_floats, *[inputs[place] for place in places])
         heads = [
-            jnp.asarray(np.cos(np.arange(out.size)).reshape(out.shape) + 0.5).astype(out.dtype) for out in outputs
+            jnp.asarray(np.cos(np.arange(out.size)).reshape(out.shape) + 0.5).astype(out.dtype)
+            for out in outputs
         ]
         return pullback(heads)
 
     return run
 
 
+#: JAX does not differentiate these.
+FORWARD_ONLY = {
+    "scatter mul", "sum spread", "product pool", "started sum pool", "function pool", "eig", "lu wide batch",
+    "qr complete", "cholesky fails", "while", "igamma", "igammac", "scatter max", "scatter min", "reduce two",
+    "max pool tangent",
+}  # fmt: skip
+
+
 def _has_gradient(theme: str, name: str, inputs: tuple[Any, ...]) -> bool:
+    if theme == "random" or name in FORWARD_ONLY:
+        return False
     kinks = ("odd", "NaN", "of empty", "nextafter", "div by zero", "double to int", "conversions", "float to")
-    return theme != "random" and any(map(_is_float, inputs)) and not any(word in name for word in kinks)
+    return any(map(_is_float, inputs)) and not any(word in name for word in kinks)
 
 
 ROWS = [
@@ -538,7 +568,9 @@ def expected(theme: str) -> dict[tuple[str, str], list[np.ndarray]]:
 
     def everything(values: dict[Any, Any]) -> Any:
         return {
-            str(row): jax.tree.leaves((function if row[1] == "forward" else gradient(function))(*values[row[0]]))
+            str(row): jax.tree.leaves(
+                (function if row[1] == "forward" else gradient(function))(*values[row[0]])
+            )
             for row, (function, _) in rows.items()
         }
 
@@ -549,7 +581,9 @@ def expected(theme: str) -> dict[tuple[str, str], list[np.ndarray]]:
 
 
 def tolerance(dtype: np.dtype) -> float:
-    return {"float64": 1e-9, "float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2, "complex64": 1e-4}.get(dtype.name, 0.0)
+    return {"float64": 1e-9, "float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2, "complex64": 1e-4}.get(
+        dtype.name, 0.0
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,8 @@ from gluonjax._files.libsvm import read_libsvm
 from gluonjax._files.params import V1_MAGIC, SparseBlock, read_params, write_params
 
 HEAD = "120100000000000000000000000000000100000000000000"
-# Written by MXNet 1.9.1 with nd.save: {'a': ones(2)}, a csr and a row_sparse matrix, and ones(2) in np-shape mode.
+# Written by MXNet 1.9.1 with nd.save: {'a': ones(2)}, a csr and a row_sparse matrix, and ones(2) in np-shape
+# mode.
 GOLDEN_DENSE = bytes.fromhex(
     HEAD + "c9fa93f9000000000100000002000000000000000100000000000000000000000000803f0000803f0100000000000000"
     "010000000000000061"
@@ -29,7 +30,8 @@ GOLDEN_CSR = bytes.fromhex(
     "0100000000000000000000000000000002000000000000000000000000000000"
 )
 GOLDEN_ROWS = bytes.fromhex(
-    HEAD + "c9fa93f9010000000200000001000000000000000300000000000000020000000200000000000000030000000000000001"
+    HEAD
+    + "c9fa93f9010000000200000001000000000000000300000000000000020000000200000000000000030000000000000001"
     "0000000000000000000000060000000100000001000000000000000000004000000000000040400100000000000000"
     "0000000000000000"
 )
@@ -60,7 +62,9 @@ def test_bytes_of_mxnet_are_read_and_written() -> None:
     assert write_params([array], np_shape=True) == GOLDEN_NP
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "u1", "i4", "i1", "i8", "?", "i2", "u2", "u4", "u8", "bfloat16"])
+@pytest.mark.parametrize(
+    "dtype", ["f4", "f8", "f2", "u1", "i4", "i1", "i8", "?", "i2", "u2", "u4", "u8", "bfloat16"]
+)
 @pytest.mark.parametrize("shape", [(), (0, 3), (3,), (2, 1, 4)])
 def test_round_trip(dtype: str, shape: tuple[int, ...]) -> None:
     kind = np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
@@ -112,7 +116,10 @@ def test_damage_raises_nothing_but_mxnet_errors(golden: bytes) -> None:
     [
         (struct.pack("<QQQ", 0x113, 0, 0), "expected the magic number 0x112, found 0x113"),
         (struct.pack("<QQQ", 0x112, 0, 1 << 60), "expected the version of array 0"),
-        (struct.pack("<QQQIiiq", 0x112, 0, 1, 0xF993FAC9, 0, 1, 1 << 61) + struct.pack("<iii", 1, 0, 0), "truncated"),
+        (
+            struct.pack("<QQQIiiq", 0x112, 0, 1, 0xF993FAC9, 0, 1, 1 << 61) + struct.pack("<iii", 1, 0, 0),
+            "truncated",
+        ),
         (struct.pack("<QQQIiiq", 0x112, 0, 1, 0xF993FAC9, 0, 1, -5), "cannot be negative"),
         (struct.pack("<QQQIii", 0x112, 0, 1, 0xF993FAC9, 0, 99), "claims 99 dimensions"),
         (struct.pack("<QQQIi", 0x112, 0, 1, 0xF993FAC9, 7), "storage type 7"),

@@ -67,43 +67,103 @@ for name, reference in ARITHMETIC:
         Sample(wide, (LEFT, ROW), reference=reference, tag="row"),
         Sample(wide, (COLUMN, LEFT), reference=reference, tag="column"),
         Sample(wide, (COLUMN, ROW[None].astype(np.float32)), reference=reference, tag="outer"),
-        Sample(wide, (LEFT.astype(np.float16), COLUMN.astype(np.float16)), reference=reference, tag="float16",
-               rtol=4e-3, atol=4e-3, numeric_grad=False),
+        Sample(
+            wide,
+            (LEFT.astype(np.float16), COLUMN.astype(np.float16)),
+            reference=reference,
+            tag="float16",
+            rtol=4e-3,
+            atol=4e-3,
+            numeric_grad=False,
+        ),
         Sample(wide, (WHOLE[:, None], WHOLE_WITH), grad=(), tag="int32"),
-        Sample(wide, (np.zeros((0, 3), np.float32), ROW), oracle=False, numeric_grad=False, tag="empty",
-               why="MXNet makes no such arrays in nd mode"),
-    ]  # fmt: skip
+        Sample(
+            wide,
+            (np.zeros((0, 3), np.float32), ROW),
+            oracle=False,
+            numeric_grad=False,
+            tag="empty",
+            why="MXNet makes no such arrays in nd mode",
+        ),
+    ]
     if name not in ("power", "hypot"):
         SAMPLES.append(Sample(same, (BYTES, BYTES_WITH), grad=(), tag="uint8"))
 for name, reference in COMPARISON:
     SAMPLES += [
         Sample(f"_{name}", (TIED, TIED_WITH), reference=truth(reference), numeric_grad=False),
         Sample(f"_{name}", (WHOLE, WHOLE_WITH), reference=truth(reference), grad=(), tag="int32"),
-        Sample(f"broadcast_{name}", (TIED[:, None], TIED_WITH), reference=truth(reference), numeric_grad=False),
+        Sample(
+            f"broadcast_{name}", (TIED[:, None], TIED_WITH), reference=truth(reference), numeric_grad=False
+        ),
         Sample(f"broadcast_{name}", (BYTES, BYTES_WITH), reference=truth(reference), grad=(), tag="uint8"),
-        Sample(f"broadcast_{name}", (LEFT.astype(np.float16), LEFT.astype(np.float16)), numeric_grad=False,
-               reference=truth(reference), tag="float16"),
-    ]  # fmt: skip
+        Sample(
+            f"broadcast_{name}",
+            (LEFT.astype(np.float16), LEFT.astype(np.float16)),
+            numeric_grad=False,
+            reference=truth(reference),
+            tag="float16",
+        ),
+    ]
 for name in ("broadcast_maximum", "_maximum", "broadcast_minimum", "_minimum", "broadcast_mod", "_mod"):
-    SAMPLES.append(Sample(name, (TIED, np.where(TIED_WITH == 0, 4, TIED_WITH).astype(np.float32)),
-                          numeric_grad=False, tag="ties"))  # fmt: skip
+    SAMPLES.append(
+        Sample(
+            name,
+            (TIED, np.where(TIED_WITH == 0, 4, TIED_WITH).astype(np.float32)),
+            numeric_grad=False,
+            tag="ties",
+        )
+    )
 SAMPLES += [
-    Sample("broadcast_maximum", (np.ones((2, 2, 1), np.float32), np.ones((2, 1, 3), np.float32)),
-           numeric_grad=False, tag="tie after broadcasting"),
-    Sample("broadcast_maximum", (np.array([np.nan, 1], np.float32), np.array([1, np.nan], np.float32)), grad=(),
-           tag="nan"),
-    Sample("broadcast_minimum", (np.array([np.nan, 1], np.float32), np.array([1, np.nan], np.float32)), grad=(),
-           tag="nan"),
-    Sample("broadcast_mod", (np.array([5.0, 0.0], np.float32), np.array([0.0, 0.0], np.float32)), grad=(0,),
-           numeric_grad=False, tag="by zero"),
-    Sample("broadcast_mod", (np.array([5, -5], np.int32), np.array([0, 3], np.int32)), grad=(), tag="int by zero"),
-    Sample("broadcast_div", (np.array([5, -5], np.int32), np.array([0, 3], np.int32)), grad=(), oracle=False,
-           why="MXNet's process dies of a whole-number division by zero",
-           reference=lambda a, b: np.array([0, -1], np.int32), tag="int by zero"),
-    Sample("broadcast_div", (np.array([1.0, -1.0, 0.0], np.float32), np.zeros(3, np.float32)), grad=(),
-           tag="by zero"),
-    Sample("broadcast_hypot", (np.array([3e30, 0.0], np.float32), np.array([4e30, 0.0], np.float32)), grad=(),
-           reference=lambda a, b: np.array([5e30, 0.0]), tag="large"),
+    Sample(
+        "broadcast_maximum",
+        (np.ones((2, 2, 1), np.float32), np.ones((2, 1, 3), np.float32)),
+        numeric_grad=False,
+        tag="tie after broadcasting",
+    ),
+    Sample(
+        "broadcast_maximum",
+        (np.array([np.nan, 1], np.float32), np.array([1, np.nan], np.float32)),
+        grad=(),
+        tag="nan",
+    ),
+    Sample(
+        "broadcast_minimum",
+        (np.array([np.nan, 1], np.float32), np.array([1, np.nan], np.float32)),
+        grad=(),
+        tag="nan",
+    ),
+    Sample(
+        "broadcast_mod",
+        (np.array([5.0, 0.0], np.float32), np.array([0.0, 0.0], np.float32)),
+        grad=(0,),
+        numeric_grad=False,
+        tag="by zero",
+    ),
+    Sample(
+        "broadcast_mod", (np.array([5, -5], np.int32), np.array([0, 3], np.int32)), grad=(), tag="int by zero"
+    ),
+    Sample(
+        "broadcast_div",
+        (np.array([5, -5], np.int32), np.array([0, 3], np.int32)),
+        grad=(),
+        oracle=False,
+        why="MXNet's process dies of a whole-number division by zero",
+        reference=lambda a, b: np.array([0, -1], np.int32),
+        tag="int by zero",
+    ),
+    Sample(
+        "broadcast_div",
+        (np.array([1.0, -1.0, 0.0], np.float32), np.zeros(3, np.float32)),
+        grad=(),
+        tag="by zero",
+    ),
+    Sample(
+        "broadcast_hypot",
+        (np.array([3e30, 0.0], np.float32), np.array([4e30, 0.0], np.float32)),
+        grad=(),
+        reference=lambda a, b: np.array([5e30, 0.0]),
+        tag="large",
+    ),
     Sample("_grad_add", (LEFT, RIGHT), reference=np.add, grad=()),
     Sample("_grad_add", (WHOLE, WHOLE_WITH), reference=np.add, grad=(), tag="int32"),
     Sample("_scatter_elemwise_div", (LEFT, RIGHT), reference=np.divide),
@@ -111,11 +171,17 @@ SAMPLES += [
     Sample("add_n", (LEFT,), reference=np.array),
     Sample("add_n", (LEFT, RIGHT, LEFT * 2), reference=lambda *a: sum(a)),
     Sample("add_n", (BYTES, BYTES_WITH), reference=np.add, grad=(), tag="uint8"),
-    Sample("add_n", tuple(spread(-2, 2, seed=s).astype(np.float16) for s in range(4)), tag="float16",
-           rtol=2e-3, atol=2e-3, numeric_grad=False),
+    Sample(
+        "add_n",
+        tuple(spread(-2, 2, seed=s).astype(np.float16) for s in range(4)),
+        tag="float16",
+        rtol=2e-3,
+        atol=2e-3,
+        numeric_grad=False,
+    ),
     Sample("_identity_with_attr_like_rhs", (LEFT, RIGHT), reference=lambda a, b: a),
     Sample("_identity_with_attr_like_rhs", (WHOLE, WHOLE_WITH), reference=lambda a, b: a, grad=()),
-]  # fmt: skip
+]
 
 ERROR_SAMPLES = [
     ErrorSample("elemwise_add", r"expected \[2, 3\], got \[3\]", (LEFT, ROW)),

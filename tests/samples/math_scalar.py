@@ -64,24 +64,51 @@ SAMPLES: list[Sample] = []
 for name, reference in SMOOTH:
     SAMPLES += [
         Sample(name, (POSITIVE,), {"scalar": 2.25}, reference=with_scalar(reference, 2.25)),
-        Sample(name, (POSITIVE.astype(np.float64),), {"scalar": 1.7}, reference=with_scalar(reference, 1.7),
-               tag="float64"),
-        Sample(name, (POSITIVE.astype(np.float16),), {"scalar": 1.5}, tag="float16", rtol=4e-3, atol=4e-3,
-               numeric_grad=False),
+        Sample(
+            name,
+            (POSITIVE.astype(np.float64),),
+            {"scalar": 1.7},
+            reference=with_scalar(reference, 1.7),
+            tag="float64",
+        ),
+        Sample(
+            name,
+            (POSITIVE.astype(np.float16),),
+            {"scalar": 1.5},
+            tag="float16",
+            rtol=4e-3,
+            atol=4e-3,
+            numeric_grad=False,
+        ),
         Sample(name, (WHOLE,), {"scalar": 2.5}, grad=(), tag="int32 cuts the scalar off"),
         Sample(name, (WHOLE,), {"scalar": -2.0}, grad=(), tag="int32 negative"),
         Sample(name, (WHOLE,), {"scalar": 2.5, "is_int": False}, grad=(), tag="int32 with a fraction"),
-        Sample(name, (FLAGS,), {"scalar": 2.0}, grad=(), tag="bool",
-               # Whole-number division by zero has no defined value in MXNet.
-               **({"oracle": False, "why": "division by zero"} if name == "_rdiv_scalar" else {})),
-        Sample(name, (np.zeros((0, 2), np.float32),), {"scalar": 2.0}, oracle=False, numeric_grad=False,
-               why="MXNet makes no such arrays in nd mode", tag="empty"),
-    ]  # fmt: skip
+        Sample(
+            name,
+            (FLAGS,),
+            {"scalar": 2.0},
+            grad=(),
+            tag="bool",
+            # Whole-number division by zero has no defined value in MXNet.
+            **({"oracle": False, "why": "division by zero"} if name == "_rdiv_scalar" else {}),
+        ),
+        Sample(
+            name,
+            (np.zeros((0, 2), np.float32),),
+            {"scalar": 2.0},
+            oracle=False,
+            numeric_grad=False,
+            why="MXNet makes no such arrays in nd mode",
+            tag="empty",
+        ),
+    ]
     if name not in ("_power_scalar", "_rpower_scalar", "_hypot_scalar"):
         SAMPLES.append(Sample(name, (BYTES,), {"scalar": -2.0}, grad=(), tag="uint8 wraps"))
 for name, reference in COMPARISON:
     SAMPLES += [
-        Sample(name, (EDGES,), {"scalar": 2.0}, reference=with_scalar(truth(reference), 2.0), numeric_grad=False),
+        Sample(
+            name, (EDGES,), {"scalar": 2.0}, reference=with_scalar(truth(reference), 2.0), numeric_grad=False
+        ),
         Sample(name, (EDGES,), {"scalar": 0.0}, numeric_grad=False, tag="zero"),
         Sample(name, (WHOLE,), {"scalar": 3.5}, grad=(), tag="int32"),
         Sample(name, (WHOLE,), {"scalar": 3.5, "is_int": False}, grad=(), tag="int32 with a fraction"),

@@ -38,5 +38,7 @@ def work(site: Site) -> float:
             extent = 1
             for size in window:
                 extent *= size
-            written = float(site.outs[0].size) * extent if not site.name.startswith("select") else written * extent
+            written = (
+                float(site.outs[0].size) * extent if not site.name.startswith("select") else written * extent
+            )
     return written

@@ -85,7 +85,8 @@ def _convolution(site: Site) -> Function:
     ]
     pad = padder(left, config)
     padded = [
-        max(low + high + (n - 1) * (inner + 1) + 1 if n else low + high, 0) for n, (low, high, inner) in zip(left, config)
+        max(low + high + (n - 1) * (inner + 1) + 1 if n else low + high, 0)
+        for n, (low, high, inner) in zip(left, config)
     ]
     geometry = windows(
         padded, (1, 1, *right[2:]), (1, 1, *params["window_strides"]), (1, 1, *params["rhs_dilation"])

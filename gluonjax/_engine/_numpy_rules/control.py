@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gluonjax._engine._numpy_rules.reduce import reducer
-from gluonjax._engine._numpy_rules.site import Function, Rule, Site, padder, windows
+from gluonjax._engine._numpy_rules.site import Function, Rule, Site, highest, lowest, padder, windows
 from gluonjax._engine._numpy_rules.sliding import pool
 
 
@@ -46,8 +46,13 @@ def _scan(site: Site) -> Function | None:
     body = site.inner(site.params["jaxpr"])
     if body is None:
         return None
-    params, run = site.params, body.run
-    constant_count, carry_count, length = params["num_consts"], params["num_carry"], params["length"]
+    params, run, length = site.params, body.run, site.params["length"]
+    # Which operand is what shows in the shapes (a stacked one has an axis more outside than inside); the
+    # parameters that say it have changed their names between JAX releases.
+    inside = getattr(params["jaxpr"], "jaxpr", params["jaxpr"])
+    input_count = sum(len(a.shape) > len(v.aval.shape) for a, v in zip(site.ins, inside.invars))
+    carry_count = sum(len(a.shape) == len(v.aval.shape) for a, v in zip(site.outs, inside.outvars))
+    constant_count = len(site.ins) - input_count - carry_count
     steps = range(length - 1, -1, -1) if params["reverse"] else range(length)
     stacked = [(out.shape, out.dtype) for out in site.outs[carry_count:]]
 
@@ -125,28 +130,39 @@ def _reduce_window(site: Site) -> Function | None:
     """A windowed reduction by a function, from given starting values."""
     params, count = site.params, len(site.ins) // 2
     ufunc = _monoid(params["jaxpr"])
+    neutral = {np.add: lambda dtype: 0, np.multiply: lambda dtype: 1, np.maximum: lowest, np.minimum: highest}
+    if count == 1 and ufunc in neutral:
+        reduce = pool(site, ufunc, neutral[ufunc](site.ins[0].dtype))
+        return lambda x, start: ufunc(reduce(x), start)
     step = site.inner(params["jaxpr"])
     if step is None or not step.elementwise or len(params.get("consts", ())):
         return None
     run, shape = step.run, site.ins[0].shape
-    config = [(low, high, dilation - 1) for (low, high), dilation in zip(params["padding"], params["base_dilation"])]
+    config = [
+        (low, high, dilation - 1) for (low, high), dilation in zip(params["padding"], params["base_dilation"])
+    ]
     padded = [
         max(low + high + (n - 1) * (inner + 1) + 1 if n else low + high, 0)
         for n, (low, high, inner) in zip(shape, config)
     ]
     pad = padder(shape, config)
-    sliding = windows(padded, params["window_dimensions"], params["window_strides"], params["window_dilation"])
+    sliding = windows(
+        padded, params["window_dimensions"], params["window_strides"], params["window_dilation"]
+    )
     offsets = sliding.offsets()
+    # XLA leaves padding and the gaps of a dilated operand out; it does not reduce them
+    inside = None if pad is None else pad(np.ones(shape, bool), False)
 
     def reduce_window(*operands: Any) -> Any:
         arrays, starts = operands[:count], operands[count:]
-        if ufunc is not None and count == 1:
-            return pool(site, ufunc, starts[0])(arrays[0])
         if pad is not None:
             arrays = [pad(x, start) for x, start in zip(arrays, starts)]
         result = tuple(np.full(sliding.output, start) for start in starts)
         for offset in offsets:
-            result = run((*result, *[x[offset] for x in arrays]))
+            following = run((*result, *[x[offset] for x in arrays]))
+            if inside is not None:
+                following = tuple(np.where(inside[offset], new, old) for new, old in zip(following, result))
+            result = following
         return _one_or_all(tuple(result))
 
     return reduce_window

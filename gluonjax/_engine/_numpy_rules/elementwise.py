@@ -63,9 +63,14 @@ def _special(name: str, fix: Function | None = None) -> Rule:
     return rule
 
 
+def _even_at_infinity(result: Any, x: Any) -> Any:
+    """XLA's lgamma is infinite at both ends; SciPy's is minus infinity at the lower one."""
+    return np.where(np.isinf(x), np.abs(x), result)
+
+
 def _pole_at_zero(result: Any, x: Any) -> Any:
-    """XLA's digamma is NaN at its poles; SciPy's is infinite at zero."""
-    return np.where(x == 0, np.asarray(np.nan, result.dtype), result)
+    """JAX's digamma is minus infinity at zeros of both signs; SciPy's tells them apart."""
+    return np.where(x == 0, np.asarray(-np.inf, result.dtype), result)
 
 
 # ---------------------------------------------------------------------------------------------- arithmetic
@@ -186,6 +191,26 @@ def _round(site: Site) -> Function | None:
     return away_from_zero
 
 
+def _polynomial(site: Site) -> Function:
+    """Horner's rule; coefficients come lowest degree first."""
+
+    def polynomial(x: Any, *coefficients: Any) -> Any:
+        result = coefficients[-1]
+        for coefficient in coefficients[-2::-1]:
+            result = np.add(np.multiply(result, x), coefficient)
+        return result
+
+    return polynomial
+
+
+def _polygamma(site: Site) -> Function:
+    """Derivatives of digamma; SciPy wants the order as an integer."""
+    import scipy.special
+
+    dtype = site.outs[0].dtype
+    return lambda order, x: scipy.special.polygamma(order.astype(np.int64), x).astype(dtype)
+
+
 def _one_minus_square(x: Any) -> Any:
     one = np.ones((), x.dtype)
     return np.multiply(np.subtract(one, x), np.add(one, x))
@@ -241,7 +266,10 @@ def _reduce_precision(site: Site) -> Function | None:
     bias, new_bias = (1 << (wide_exponent - 1)) - 1, (1 << (exponent_bits - 1)) - 1
     sign_bit = unsigned(1 << (dtype.itemsize * 8 - 1))
     infinity = unsigned(((1 << wide_exponent) - 1) << wide_mantissa)
-    largest, smallest = unsigned((bias + new_bias) << wide_mantissa), unsigned((bias - new_bias + 1) << wide_mantissa)
+    largest, smallest = (
+        unsigned((bias + new_bias) << wide_mantissa),
+        unsigned((bias - new_bias + 1) << wide_mantissa),
+    )
     exponent_mask = infinity
 
     def reduce_precision(x: Any) -> Any:
@@ -301,7 +329,9 @@ def _float_to_integer(source: np.dtype, target: np.dtype) -> Function:
         too_low = np.asarray(np.nextafter(float(info.min), -np.inf), wide)
 
     def convert(x: Any) -> Any:
-        if x.size and not (too_low < np.minimum.reduce(x, axis=None) and np.maximum.reduce(x, axis=None) < too_high):
+        if x.size and not (
+            too_low < np.minimum.reduce(x, axis=None) and np.maximum.reduce(x, axis=None) < too_high
+        ):
             x = x.astype(wide)
             inside = (x > too_low) & (x < too_high)
             result = np.where(inside, x, wide.type(0)).astype(target)
@@ -332,7 +362,7 @@ def _to_complex(site: Site) -> Function:
     dtype = site.outs[0].dtype
 
     def combine(real: Any, imaginary: Any) -> Any:
-        out = np.empty(np.shape(real), dtype)
+        out = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imaginary)), dtype)
         out.real, out.imag = real, imaginary
         return out
 
@@ -376,13 +406,14 @@ BINARY = {
 }  # fmt: skip
 
 SPECIAL = {
-    "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "lgamma": "gammaln", "igamma": "gammainc", "igammac": "gammaincc",
+    "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "igamma": "gammainc", "igammac": "gammaincc",
     "bessel_i0e": "i0e", "bessel_i1e": "i1e", "regularized_incomplete_beta": "betainc", "zeta": "zeta",
 }  # fmt: skip
 
 RULES: dict[str, Rule] = {
     **{name: _plain(function) for name, function in (UNARY | BINARY).items()},
     **{name: _special(function) for name, function in SPECIAL.items()},
+    "lgamma": _special("gammaln", _even_at_infinity),
     "digamma": _special("psi", _pole_at_zero),
     "add": _same_dtype(np.add),
     "add_any": _same_dtype(np.add),
@@ -402,6 +433,8 @@ RULES: dict[str, Rule] = {
     "clamp": lambda site: _clamp,
     "convert_element_type": _convert,
     "complex": _to_complex,
+    "polynomial": _polynomial,
+    "polygamma": _polygamma,
     "eq_to": _total_order(np.equal),
     "le_to": _total_order(np.less_equal),
     "lt_to": _total_order(np.less),

@@ -1,7 +1,7 @@
 """Rules for gather, scatter and dynamic slices.
 
-Both gather and scatter are done with NumPy's advanced indexing after the axes that are indexed have been moved to
-the front; the axes that are taken whole stay behind them and need no index.
+Both gather and scatter are done with NumPy's advanced indexing after the axes that are indexed have been moved
+to the front; the axes that are taken whole stay behind them and need no index.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ class _Plan(NamedTuple):
 
 
 def _plan(
-    operand: Operand, indices: Operand, sizes: tuple[int, ...], mapped: Any, batching: Any, index_batching: Any
+    operand: Operand,
+    indices: Operand,
+    sizes: tuple[int, ...],
+    mapped: Any,
+    batching: Any,
+    index_batching: Any,
 ) -> _Plan:
     """Sorts the operand's axes into indexed and whole ones and prepares the offsets inside each window."""
     indexed, whole = [], []
@@ -38,11 +43,13 @@ def _plan(
     batch_axes = tuple(index_batching[batching.index(axis)] if axis in batching else -1 for axis in indexed)
     limits = tuple(max(operand.shape[axis] - sizes[axis], 0) for axis in indexed)
     windows = tuple((i, np.arange(sizes[axis])) for i, axis in enumerate(indexed) if sizes[axis] != 1)
-    return _Plan((*indexed, *whole), tuple(indexed), components, batch_axes, limits, windows, len(indices.shape) - 1)
+    return _Plan(
+        (*indexed, *whole), tuple(indexed), components, batch_axes, limits, windows, len(indices.shape) - 1
+    )
 
 
 def _starts(plan: _Plan, indices: np.ndarray, clip: bool) -> tuple[list[np.ndarray], Any]:
-    """Start positions per indexed axis (made to fit), and where they fitted from the outset (None: everywhere).
+    """Start positions per indexed axis (made to fit), and where they fitted before (None: everywhere).
 
     Args:
         plan: The plan.
@@ -117,8 +124,8 @@ def _gather(site: Site) -> Function | None:
     collapsed = {int(a) for a in numbers.collapsed_slice_dims} | set(batching)
     offset_dims = tuple(int(a) for a in numbers.offset_dims)
     plan = _plan(operand, indices, sizes, mapped, batching, tuple(numbers.start_indices_batching_dims))
-    # After indexing, axes are: batch, windows (indexed axes, in operand order), whole axes. Windows of one element
-    # are not among them; the reshape to `natural` puts those that the output keeps back at their places.
+    # After indexing, axes are: batch, windows (indexed axes, in operand order), whole axes. Windows of one
+    # element are not among them; those that the output keeps come back with the reshape to `natural`.
     kept = [axis for axis in range(len(operand.shape)) if axis not in collapsed]
     window_axes = [plan.indexed[position] for position, _ in plan.windows]
     have = window_axes + list(plan.order[len(plan.indexed) :])
@@ -133,7 +140,10 @@ def _gather(site: Site) -> Function | None:
     for axis, place in zip(kept, offset_dims):
         permutation[place] = batch_rank + have_all.index(axis)
     order, permutation = plan.order, tuple(permutation)
-    turn_operand, turn_result = order != tuple(range(len(order))), permutation != tuple(range(len(permutation)))
+    turn_operand, turn_result = (
+        order != tuple(range(len(order))),
+        permutation != tuple(range(len(permutation))),
+    )
     pad_mask = (1,) * (len(natural) - batch_rank)
 
     def gather(x: np.ndarray, where: np.ndarray) -> np.ndarray:
@@ -148,7 +158,13 @@ def _gather(site: Site) -> Function | None:
             result = np.where(fits.reshape(fits.shape + pad_mask), result, fill)
         return result.transpose(permutation) if turn_result else result
 
-    if len(plan.indexed) == 1 and plan.components == (0,) and not plan.windows and batch_rank <= 1 and not missing:
+    if (
+        len(plan.indexed) == 1
+        and plan.components == (0,)
+        and not plan.windows
+        and batch_rank <= 1
+        and not missing
+    ):
         return _take(gather, plan, clip, permutation if turn_result else None, indices)
     return gather
 
@@ -201,7 +217,9 @@ def _scatter(ufunc: Any) -> Rule:
 
     def rule(site: Site) -> Function | None:
         mode = _mode(site)
-        if mode not in ("CLIP", "FILL_OR_DROP", "PROMISE_IN_BOUNDS") or (ufunc is None and not _is_overwrite(site)):
+        if mode not in ("CLIP", "FILL_OR_DROP", "PROMISE_IN_BOUNDS") or (
+            ufunc is None and not _is_overwrite(site)
+        ):
             return None
         operand, indices, updates = site.ins
         numbers = site.params["dimension_numbers"]
@@ -291,16 +309,13 @@ def _dynamic_update_slice(site: Site) -> Function:
     return dynamic_update_slice
 
 
+_COMBINE = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
 RULES: dict[str, Rule] = {
     "gather": _gather,
     "scatter": _scatter(None),
-    "scatter-add": _scatter(np.add),
-    "scatter_add": _scatter(np.add),
-    "scatter_sub": _scatter(np.subtract),
-    "scatter-sub": _scatter(np.subtract),
-    "scatter_mul": _scatter(np.multiply),
-    "scatter_min": _scatter(np.minimum),
-    "scatter_max": _scatter(np.maximum),
+    # JAX spells the names in both ways
+    **{f"scatter{mark}{name}": _scatter(ufunc) for mark in "-_" for name, ufunc in _COMBINE.items()},
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice,
 }

@@ -138,7 +138,9 @@ def _eig(site: Site) -> Function | None:
 
 def _fft(site: Site) -> Function | None:
     kind, lengths = getattr(site.params["fft_type"], "name", None), tuple(site.params["fft_lengths"])
-    transform = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}.get(kind or "")
+    transform = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}.get(
+        kind or ""
+    )
     if transform is None:
         return None
     axes, dtype = tuple(range(-len(lengths), 0)), site.outs[0].dtype

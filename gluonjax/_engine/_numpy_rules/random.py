@@ -13,7 +13,11 @@ import numpy as np
 
 from gluonjax._engine._numpy_rules.site import KEY_DTYPE, Function, Rule, Site, identity
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+#: Left and right shift of each rotation; odd and even blocks of four rounds differ.
+_ROTATIONS = tuple(
+    tuple((np.uint32(turn), np.uint32(32 - turn)) for turn in turns)
+    for turns in ((13, 15, 26, 6), (17, 29, 16, 24))
+)
 _PARITY = np.uint32(0x1BD11BDA)
 _WORD = np.uint64(32)
 
@@ -30,13 +34,16 @@ def threefry(key: tuple[Any, Any], counts: tuple[Any, Any]) -> tuple[np.ndarray,
     """
     schedule = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
     x, y = np.asarray(counts[0] + schedule[0]), np.asarray(counts[1] + schedule[1])
+    turned = np.empty_like(y)  # in place: on small arrays, making new ones is most of the time
     for block in range(5):
-        for rotation in _ROTATIONS[block % 2]:
-            x = np.add(x, y)
-            y = np.bitwise_or(np.left_shift(y, np.uint32(rotation)), np.right_shift(y, np.uint32(32 - rotation)))
-            y = np.bitwise_xor(y, x)
-        x = np.add(x, schedule[(block + 1) % 3])
-        y = np.add(np.add(y, schedule[(block + 2) % 3]), np.uint32(block + 1))
+        for left, right in _ROTATIONS[block % 2]:
+            np.add(x, y, out=x)
+            np.left_shift(y, left, out=turned)
+            np.right_shift(y, right, out=y)
+            np.bitwise_or(y, turned, out=y)
+            np.bitwise_xor(y, x, out=y)
+        np.add(x, schedule[(block + 1) % 3], out=x)
+        np.add(y, schedule[(block + 2) % 3] + np.uint32(block + 1), out=y)
     return x, y
 
 
@@ -128,6 +135,80 @@ def _random_unwrap(site: Site) -> Function:
     return lambda keys: np.ascontiguousarray(keys).reshape(shape[:-1] + (1,)).view(np.uint32)
 
 
+# --------------------------------------------------------------------------------------------------- samples
+
+
+def uniform(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """One number in [0, 1) per key: random bits as the mantissa of a number in [1, 2)."""
+    info = np.finfo(dtype)
+    unsigned = np.dtype(f"u{dtype.itemsize}").type
+    mantissa = bits(keys, info.bits, ()) >> unsigned(info.bits - info.nmant)
+    one = dtype.type(1)
+    return (mantissa | one.view(unsigned)).view(dtype) - one
+
+
+def standard_normal(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """One number per key, normal by the inverse error function."""
+    import scipy.special
+
+    one = dtype.type(1)
+    low = np.nextafter(-one, dtype.type(0))
+    flat = np.maximum(low, uniform(keys, dtype) * (one - low) + low)
+    return dtype.type(np.sqrt(2)) * scipy.special.erfinv(flat)
+
+
+def _gamma_cubes(keys: np.ndarray, d: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Accepted cubes of Marsaglia and Tsang's method, one per key; keys advance as JAX advances them."""
+    dtype = d.dtype
+    one, half, squeeze = dtype.type(1), dtype.type(0.5), dtype.type(0.0331)
+    cubes = np.ones_like(d)
+    waiting = np.arange(keys.size)  # positions without an accepted number
+    while waiting.size:
+        following = split(keys, (3,))
+        keys, normal_keys, uniform_keys = following[:, 0], following[:, 1].copy(), following[:, 2]
+        x, v = np.zeros_like(d), np.full_like(d, -1)
+        bad = np.arange(waiting.size)
+        while bad.size:
+            pairs = split(normal_keys[bad], (2,))
+            normal_keys[bad] = pairs[:, 0]
+            x[bad] = standard_normal(pairs[:, 1], dtype)
+            v[bad] = one + x[bad] * c[bad]
+            bad = bad[v[bad] <= 0]
+        square, cube, u = x * x, v * v * v, uniform(uniform_keys, dtype)
+        rejected = (u >= one - squeeze * (square * square)) & (
+            np.log(u) >= square * half + d * ((one - cube) + np.log(cube))
+        )
+        cubes[waiting] = cube
+        waiting, keys, d, c = waiting[rejected], keys[rejected], d[rejected], c[rejected]
+    return cubes
+
+
+def _random_gamma(site: Site) -> Function | None:
+    """Gamma samples: below one, alpha is raised by one and the sample scaled down by a uniform power."""
+    dtype = site.outs[0].dtype
+    if not _partitionable() or dtype not in (np.float32, np.float64):
+        return None
+    log_space, key_rank, shape = site.params["log_space"], len(site.ins[0].shape), site.outs[0].shape
+    per_key = math.prod(shape[key_rank:])
+    one, third = dtype.type(1), dtype.type(1 / 3)
+
+    def random_gamma(keys: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        alpha = np.asarray(alpha).reshape(-1)
+        each = split(split(np.asarray(keys).reshape(-1), (per_key,)).reshape(-1), (2,))
+        raised = np.where(alpha >= one, alpha, alpha + one)
+        d = raised - third
+        cubes = _gamma_cubes(each[:, 0], d, third / np.sqrt(d))
+        remaining = one - uniform(each[:, 1], dtype)
+        if log_space:
+            logarithms = np.log(remaining)  # minus an exponential sample
+            boost = np.where((alpha >= one) | (logarithms == 0), dtype.type(0), logarithms * (one / alpha))
+            return (np.log(d) + np.log(cubes) + boost).reshape(shape)
+        boost = np.where(alpha >= one, one, np.power(remaining, one / alpha))
+        return (d * cubes * boost).reshape(shape)
+
+    return random_gamma
+
+
 def _threefry(site: Site) -> Function:
     return lambda k1, k2, x1, x2: threefry((k1, k2), (x1, x2))
 
@@ -141,9 +222,10 @@ RULES: dict[str, Rule] = {
     "random_wrap": _random_wrap,
     "random_unwrap": _random_unwrap,
     "random_clone": lambda site: identity,
+    "random_gamma": _random_gamma,
 }
 
 
 def work(site: Site) -> float:
-    """Twenty rounds of five operations for each pair of words."""
-    return 100.0 * max(site.outs[0].size, 1)
+    """Twenty rounds of five operations for each pair of words; a gamma sample takes about ten pairs."""
+    return (1000.0 if site.name == "random_gamma" else 100.0) * max(site.outs[0].size, 1)

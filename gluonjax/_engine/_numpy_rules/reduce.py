@@ -28,7 +28,8 @@ def reducer(ufunc: Any, operand: Operand, axes: tuple[int, ...], start: Any = No
         ufunc: The NumPy ufunc, such as `np.add`.
         operand: Shape and dtype of the array.
         axes: The axes to reduce.
-        start: Value to start from; needed where an axis of length zero is reduced and the ufunc has no identity.
+        start: Value to start from; needed where an axis of length zero is reduced and the ufunc has no
+            identity.
     """
     dtype = operand.dtype
     if not axes:

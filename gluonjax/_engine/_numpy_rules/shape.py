@@ -14,9 +14,9 @@ WRITE_OUT = 8192
 
 
 def _reshape(site: Site) -> Function | None:
-    if site.params.get("dimensions") is not None:
-        return None
-    shape = site.outs[0].shape
+    shape, order = site.outs[0].shape, site.params.get("dimensions")
+    if order is not None and tuple(order) != tuple(range(len(order))):
+        return lambda x: x.transpose(order).reshape(shape)
     if shape == site.ins[0].shape:
         return identity
     return lambda x: x.reshape(shape)
@@ -71,7 +71,9 @@ def _slice(site: Site) -> Function:
 
 def _reverse(site: Site) -> Function:
     dimensions = set(site.params["dimensions"])
-    index = tuple(slice(None, None, -1 if axis in dimensions else None) for axis in range(len(site.ins[0].shape)))
+    index = tuple(
+        slice(None, None, -1 if axis in dimensions else None) for axis in range(len(site.ins[0].shape))
+    )
     return lambda x: x[index]
 
 
@@ -104,6 +106,11 @@ def _iota(site: Site) -> Function | None:
 def at_axis_shape(rank: int, axis: int) -> tuple[int, ...]:
     """The shape that lays a line along one axis: -1 there, 1 elsewhere."""
     return (1,) * axis + (-1,) + (1,) * (rank - axis - 1)
+
+
+def _tile(site: Site) -> Function:
+    repeats = tuple(site.params["reps"])
+    return lambda x: np.tile(x, repeats)
 
 
 def _split(site: Site) -> Function:
@@ -160,6 +167,8 @@ RULES: dict[str, Rule] = {
     "pad": _pad,
     "iota": _iota,
     "split": _split,
+    "tile": _tile,
+    "tie": lambda site: lambda x, y: y,
     "unstack": _unstack,
     "stack": _stack,
     "bitcast_convert_type": _bitcast,

@@ -52,6 +52,8 @@ class Site(NamedTuple):
     ins: tuple[Operand, ...]
     outs: tuple[Operand, ...]
     inner: Callable[[Any], Inner | None]  # makes a jaxpr from the parameters runnable; None if it cannot be
+
+
 #: Returns the function for the equation, `identity` if its outputs are its inputs, or None if it cannot serve it.
 Rule = Callable[[Site], "Function | None"]
 
@@ -121,7 +123,9 @@ def padder(shape: Sequence[int], config: Sequence[tuple[int, int, int]]) -> Func
         last = min(size - 1, (width - 1 - low) // step)
         sources.append(slice(first, max(last + 1, first)))
         start = low + first * step
-        targets.append(slice(start, start + (last - first) * step + 1, step) if last >= first else slice(0, 0))
+        targets.append(
+            slice(start, start + (last - first) * step + 1, step) if last >= first else slice(0, 0)
+        )
         result.append(width)
     source, target, result = tuple(sources), tuple(targets), tuple(result)
     if all(low == high == interior == 0 for low, high, interior in config):

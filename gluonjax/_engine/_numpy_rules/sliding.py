@@ -32,7 +32,9 @@ def _geometry(site: Site, shape: tuple[int, ...]) -> tuple[Function | None, Wind
         max(low + high + (n - 1) * (inner + 1) + 1 if n else low + high, 0)
         for n, (low, high, inner) in zip(shape, config)
     ]
-    sliding = windows(padded, params["window_dimensions"], params["window_strides"], params.get("window_dilation"))
+    sliding = windows(
+        padded, params["window_dimensions"], params["window_strides"], params.get("window_dilation")
+    )
     return padder(shape, config), sliding
 
 

@@ -1,0 +1,1 @@
+"""The helpers behind ``gluonjax.test_utils``, one theme a file."""

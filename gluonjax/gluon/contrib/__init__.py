@@ -1,0 +1,3 @@
+"""Experimental parts of Gluon."""
+
+from gluonjax.gluon.contrib import nn as nn

@@ -1,0 +1,3 @@
+"""Predefined models."""
+
+from gluonjax.gluon.model_zoo import vision as vision

@@ -1,0 +1,23 @@
+"""Errors of modules. MXNet raised bare assertions here; ours can be caught as such too."""
+
+from __future__ import annotations
+
+from gluonjax._base.errors import MXNetError
+
+
+class ModuleStateError(MXNetError, AssertionError):
+    """A module is asked for something before (or after) the call that makes it possible."""
+
+
+class ParameterMissingError(MXNetError):
+    """A value is missing for a parameter."""
+
+
+class NameMismatchError(MXNetError, ValueError):
+    """Names of data, labels or parameters do not fit the symbol."""
+
+
+def require(condition: bool, call: str, needed: str) -> None:
+    """Raise ModuleStateError unless the condition holds."""
+    if not condition:
+        raise ModuleStateError(f"{call}: call {needed} first")

@@ -1,0 +1,18 @@
+"""``mx.sym.sparse``: the operators that accept sparse arrays; symbols are the same for all storage types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gluonjax.symbol.register import namespace
+from gluonjax.symbol.symbol import Symbol
+
+_find, _names = namespace("sparse", globals(), lambda: Symbol)
+
+
+def __getattr__(name: str) -> Any:
+    return _find(name)
+
+
+def __dir__() -> list[str]:
+    return _names()

@@ -1,0 +1,179 @@
+"""``mx.util``: NumPy-semantics switches and small helpers."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from gluonjax._base.devices import device_count
+from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._base.scopes import modes
+
+
+class _NumpyShape:
+    """Switches np-shape semantics (0-d and zero-size arrays) for a block; also usable as a decorator."""
+
+    def __init__(self, active: bool) -> None:
+        self._active = active
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(set_np_shape(self._active))
+
+    def __exit__(self, *exc: object) -> None:
+        modes.np_shape = self._before.pop()
+
+
+class _NumpyArray:
+    """Switches np-array semantics for a block."""
+
+    def __init__(self, active: bool) -> None:
+        self._active = active
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(modes.np_array)
+        modes.np_array = self._active
+
+    def __exit__(self, *exc: object) -> None:
+        modes.np_array = self._before.pop()
+
+
+def set_np_shape(active: bool) -> bool:
+    """Switch np-shape semantics on or off for this thread; returns the previous state.
+
+    With it, shape ``()`` is a scalar and a dimension of 0 is an empty one; without it (MXNet's legacy default)
+    they mean "unknown".
+
+    >>> before = set_np_shape(True)
+    >>> from gluonjax import nd
+    >>> nd.ones((0, 3)).shape, set_np_shape(before)
+    ((0, 3), True)
+    """
+    before, modes.np_shape = modes.np_shape, bool(active)
+    return before
+
+
+def is_np_shape() -> bool:
+    """True while np-shape semantics are on."""
+    return modes.np_shape
+
+
+def is_np_array() -> bool:
+    """True while np-array semantics are on."""
+    return modes.np_array
+
+
+def np_shape(active: bool = True) -> _NumpyShape:
+    """A scope with np-shape semantics.
+
+    >>> with np_shape():
+    ...     is_np_shape()
+    True
+    """
+    return _NumpyShape(active)
+
+
+def np_array(active: bool = True) -> _NumpyArray:
+    """A scope with np-array semantics."""
+    return _NumpyArray(active)
+
+
+def _scoped(func: Any, *scopes: Callable[[], Any]) -> Any:
+    if inspect.isclass(func):
+        for name, method in list(vars(func).items()):
+            if inspect.isfunction(method) and (name in ("forward", "hybrid_forward", "__init__") or name[0] != "_"):
+                setattr(func, name, _scoped(method, *scopes))
+        return func
+    if not callable(func):
+        raise ArgumentTypeError(f"wants a function or a class, got {type(func).__name__}")
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        entered = [scope() for scope in scopes]
+        for scope in entered:
+            scope.__enter__()
+        try:
+            return func(*args, **kwargs)
+        finally:
+            for scope in reversed(entered):
+                scope.__exit__(None, None, None)
+
+    return call
+
+
+def use_np_shape(func: Any) -> Any:
+    """Run a function, or the methods of a class, with np-shape semantics; a decorator."""
+    return _scoped(func, np_shape)
+
+
+def use_np_array(func: Any) -> Any:
+    """Run a function, or the methods of a class, with np-array semantics; a decorator."""
+    return _scoped(func, np_array)
+
+
+def use_np(func: Any) -> Any:
+    """Run a function, or the methods of a class, with NumPy semantics; a decorator."""
+    return _scoped(func, np_shape, np_array)
+
+
+def set_np(shape: bool = True, array: bool = True) -> None:
+    """Switch NumPy semantics on for this thread. Array semantics need shape semantics."""
+    if not shape and array:
+        raise ValueError("NumPy Shape semantics is required in using NumPy array semantics.")
+    set_np_shape(shape)
+    modes.np_array = array
+
+
+def reset_np() -> None:
+    """Switch NumPy semantics off."""
+    set_np(False, False)
+
+
+def get_gpu_count() -> int:
+    """How many GPUs JAX sees."""
+    return device_count("gpu")
+
+
+def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
+    """Free and total bytes of a GPU's memory."""
+    from gluonjax.context import gpu_memory_info
+
+    return gpu_memory_info(gpu_dev_id)
+
+
+def getenv(name: str) -> str | None:
+    """An environment variable, or None."""
+    return os.environ.get(name)
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Set an environment variable; None removes it."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def makedirs(d: str) -> None:
+    """Create a folder and its parents; an existing one is fine."""
+    os.makedirs(os.path.expanduser(d), exist_ok=True)
+
+
+def set_module(module: str) -> Callable[[Any], Any]:
+    """A decorator that sets ``__module__``."""
+
+    def decorate(func: Any) -> Any:
+        if module is not None:
+            func.__module__ = module
+        return func
+
+    return decorate
+
+
+def wraps_safely(wrapped: Any, assigned: Any = functools.WRAPPER_ASSIGNMENTS) -> Any:
+    """``functools.wraps`` that skips attributes the wrapped object lacks."""
+    return functools.wraps(wrapped, assigned=[name for name in assigned if hasattr(wrapped, name)])

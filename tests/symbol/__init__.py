@@ -1,0 +1,1 @@
+"""Symbols, executors, inference and the symbol file format."""
