@@ -209,9 +209,9 @@ def grad(
 
 def get_symbol(x: NDArray) -> Any:
     """The recorded computation that made ``x``, as a Symbol."""
-    from gluonjax._engine.graph_of_tape import symbol_of
+    from gluonjax.symbol._from_tape import symbol_of
 
-    return symbol_of(x)
+    return symbol_of(_entry_for_backward(x))
 
 
 class Function:

@@ -13,6 +13,7 @@ from gluonjax.ndarray._invoke import NULL as _Null
 string_types = (str,)
 numeric_types = (float, int, np.generic)
 integer_types = (int, np.int32, np.int64)
+mx_real_t = np.float32
 
 
 class NotImplementedForSymbol(MXNetError):

@@ -51,8 +51,7 @@ class Bound:
 
 
 class Executor:
-    """Computes a symbol and its gradients from bound arrays. Made by ``Symbol.bind`` and
-    ``Symbol.simple_bind``.
+    """Computes a symbol and its gradients from bound arrays; made by ``bind`` and ``simple_bind``.
 
     Args:
         handle: graph and arrays.
@@ -79,7 +78,7 @@ class Executor:
         self._trained = False
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
         self._merges = os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") != "0"
-        self._overrides = handle.shapes.overrides()
+        self._open_shapes = handle.shapes.overrides()
         self._kernels: dict[tuple[bool, bool, int], Kernel] = {}
 
     # -- arrays ----------------------------------------------------------------------------------------------
@@ -130,8 +129,12 @@ class Executor:
 
     # -- running ---------------------------------------------------------------------------------------------
 
+    def _overrides(self) -> dict[int, tuple[int, ...]]:
+        """Shapes of constants whose dimensions their users determined, by position in the graph."""
+        return self._open_shapes
+
     def _lowered(self, train: bool, internals: bool = False) -> Lowered:
-        return lower(self._bound.graph, train, self._overrides, internals)
+        return lower(self._bound.graph, train, self._overrides(), internals)
 
     def _kernel(self, train: bool, internals: bool = False) -> Kernel:
         mine = self._kernels.get((train, internals, edits.count))
@@ -455,9 +458,7 @@ class Executor:
         )
 
     def _memory_estimate(self) -> int:
-        """Bytes for what operators return: all of it where gradients will be computed, else the two
-        largest.
-        """
+        """Bytes of all results where gradients will be computed, else of the two largest."""
         reaching = self._reaching()
         sizes, kept = [0, 0], 0
         for node in self._bound.graph.order:

@@ -1,6 +1,7 @@
 """``mx.init`` / ``mx.initializer``: how parameters get their first values.
 
-An initializer is called with a description (the parameter's name and attributes) and the array to fill. The end of
+An initializer is called with a description (the parameter's name and attributes) and the array to fill. The
+end of
 the name decides what it is: ``*weight`` is drawn, ``*bias`` is zero, ``*gamma`` is one, and so on.
 """
 
@@ -83,7 +84,9 @@ class Initializer:
         self._verbose = False
         self._print_func: Callable[[NDArray], str] | None = None
 
-    def set_verbosity(self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None) -> Initializer:
+    def set_verbosity(
+        self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None
+    ) -> Initializer:
         """Log every initialization.
 
         Args:
@@ -177,7 +180,9 @@ class Initializer:
     def _init_loc_bias(self, name: str, arr: NDArray) -> None:
         """The identity of an affine transformation (spatial transformer)."""
         if arr.shape[0] != 6:
-            raise InitializerError(f"{name}: the bias of a spatial transformer has 6 elements, got shape {arr.shape}")
+            raise InitializerError(
+                f"{name}: the bias of a spatial transformer has 6 elements, got shape {arr.shape}"
+            )
         arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
 
     def _init_default(self, name: str, arr: NDArray) -> None:
@@ -232,8 +237,12 @@ class Load:
 
             param = load(param)
         if not isinstance(param, dict):
-            raise ArgumentTypeError(f"init.Load: wants a dict of named arrays or its file, got {type(param).__name__}")
-        self.param = {name[4:] if name.startswith(("arg:", "aux:")) else name: arr for name, arr in param.items()}
+            raise ArgumentTypeError(
+                f"init.Load: wants a dict of named arrays or its file, got {type(param).__name__}"
+            )
+        self.param = {
+            name[4:] if name.startswith(("arg:", "aux:")) else name: arr for name, arr in param.items()
+        }
         self.default_init = default_init
         self.verbose = verbose
 
@@ -266,7 +275,9 @@ class Mixed:
 
     def __init__(self, patterns: Sequence[str], initializers: Sequence[Any]) -> None:
         if len(patterns) != len(initializers):
-            raise InitializerError(f"init.Mixed: {len(patterns)} patterns for {len(initializers)} initializers")
+            raise InitializerError(
+                f"init.Mixed: {len(patterns)} patterns for {len(initializers)} initializers"
+            )
         self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers)]
 
     def __call__(self, name: str, arr: NDArray) -> None:
@@ -275,7 +286,7 @@ class Mixed:
                 init(name, arr)
                 return
         raise InitializerError(
-            f"Parameter name {name} did not match any pattern. Consider adding a \".*\" pattern at the end "
+            f'Parameter name {name} did not match any pattern. Consider adding a ".*" pattern at the end '
             "with a default Initializer."
         )
 
@@ -388,7 +399,11 @@ class Orthogonal(Initializer):
         if self.rand_type not in ("uniform", "normal"):
             raise InitializerError(f"Orthogonal: rand_type is {self.rand_type!r}; use 'uniform' or 'normal'")
         shape = (arr.shape[0], int(np.prod(arr.shape[1:])))
-        draw = random.uniform(-1.0, 1.0, shape=shape) if self.rand_type == "uniform" else random.normal(shape=shape)
+        draw = (
+            random.uniform(-1.0, 1.0, shape=shape)
+            if self.rand_type == "uniform"
+            else random.normal(shape=shape)
+        )
         left, _, right = np.linalg.svd(draw.asnumpy(), full_matrices=False)
         chosen = left if left.shape == shape else right
         arr[:] = self.scale * chosen.reshape(arr.shape)
@@ -505,13 +520,14 @@ class FusedRNN(Initializer):
             self._num_hidden, self._num_layers, self._mode, self._bidirectional, forget_bias=self._forget_bias,
             prefix="",
         )  # fmt: skip
+        fill: Any = self._init or getattr(name, "global_init", None)
         outer = getattr(name, "global_init", None)
         parts = cell.unpack_weights({"parameters": arr})
         for part, content in parts.items():
             if self._mode == "lstm" and part.endswith("_f_bias"):
                 content[:] = self._forget_bias
             else:
-                (self._init or outer)(InitDesc(part, global_init=outer), content)
+                fill(InitDesc(part, global_init=outer), content)
         arr[:] = cell.pack_weights(parts)["parameters"]
 
 

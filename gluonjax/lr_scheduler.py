@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 
@@ -28,10 +29,16 @@ class LRScheduler:
     """
 
     def __init__(
-        self, base_lr: float = 0.01, warmup_steps: int = 0, warmup_begin_lr: float = 0, warmup_mode: str = "linear"
+        self,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
     ) -> None:
         name = type(self).__name__
-        _require(isinstance(warmup_steps, int), f"{name}: warmup_steps must be an integer, got {warmup_steps!r}")
+        _require(
+            isinstance(warmup_steps, int), f"{name}: warmup_steps must be an integer, got {warmup_steps!r}"
+        )
         _require(
             warmup_begin_lr <= base_lr,
             f"{name}: Base lr has to be higher than warmup_begin_lr; got {base_lr} and {warmup_begin_lr}",
@@ -76,8 +83,12 @@ class FactorScheduler(LRScheduler):
         warmup_begin_lr: float = 0, warmup_mode: str = "linear",
     ) -> None:  # fmt: skip
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
-        _require(step >= 1, f"FactorScheduler: Schedule step must be greater or equal than 1 round, got {step}")
-        _require(factor <= 1.0, f"FactorScheduler: Factor must be no more than 1 to make lr reduce, got {factor}")
+        _require(
+            step >= 1, f"FactorScheduler: Schedule step must be greater or equal than 1 round, got {step}"
+        )
+        _require(
+            factor <= 1.0, f"FactorScheduler: Factor must be no more than 1 to make lr reduce, got {factor}"
+        )
         self.step = step
         self.factor = factor
         self.stop_factor_lr = stop_factor_lr
@@ -116,13 +127,17 @@ class MultiFactorScheduler(LRScheduler):
             f"MultiFactorScheduler: step must be a list of update numbers such as [100, 200], got {step!r}",
         )
         _require(
-            all(later > earlier for earlier, later in zip(step, step[1:])),
+            all(later > earlier for earlier, later in itertools.pairwise(step)),
             f"MultiFactorScheduler: Schedule step must be an increasing integer list, got {step}",
         )
         _require(
-            step[0] >= 1, f"MultiFactorScheduler: Schedule step must be greater or equal than 1 round, got {step}"
+            step[0] >= 1,
+            f"MultiFactorScheduler: Schedule step must be greater or equal than 1 round, got {step}",
         )
-        _require(factor <= 1.0, f"MultiFactorScheduler: Factor must be no more than 1 to make lr reduce, got {factor}")
+        _require(
+            factor <= 1.0,
+            f"MultiFactorScheduler: Factor must be no more than 1 to make lr reduce, got {factor}",
+        )
         self.step = step
         self.cur_step_ind = 0
         self.factor = factor
@@ -149,7 +164,9 @@ class _DecayScheduler(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         name = type(self).__name__
         _require(isinstance(max_update, int), f"{name}: max_update must be an integer, got {max_update!r}")
-        _require(max_update >= 1, f"{name}: maximum number of updates must be strictly positive, got {max_update}")
+        _require(
+            max_update >= 1, f"{name}: maximum number of updates must be strictly positive, got {max_update}"
+        )
         self.base_lr_orig = self.base_lr
         self.max_update = max_update
         self.final_lr = final_lr
@@ -203,7 +220,6 @@ class CosineScheduler(_DecayScheduler):
 
     def _remaining(self, done: float) -> float:
         return (1 + math.cos(math.pi * done)) / 2
-
 
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]

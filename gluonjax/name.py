@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 
 
 class _Scoped(type):
-    """Gives the class a ``current`` that is looked up per thread (kept for old scripts, deprecated in
-    MXNet).
-    """
+    """Gives the class a ``current`` of each thread (for old scripts, deprecated in MXNet)."""
 
     _current: threading.local
 

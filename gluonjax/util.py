@@ -13,33 +13,55 @@ from gluonjax._base.errors import ArgumentTypeError
 from gluonjax._base.scopes import modes
 
 
-class _NumpyShape:
-    """Switches np-shape semantics (0-d and zero-size arrays) for a block; also usable as a decorator."""
+class _ScopeMeta(type):
+    """Gives a scope class MXNet's ``_current``: the scope that is in force, settable, for each thread."""
+
+    _mode: str
+
+    @property
+    def _current(cls) -> Any:
+        return cls(getattr(modes, cls._mode))
+
+    @_current.setter
+    def _current(cls, scope: Any) -> None:
+        setattr(modes, cls._mode, scope._active)
+
+
+class _Scope(metaclass=_ScopeMeta):
+    """Switches one mode for a block, re-entrant."""
+
+    _mode = "np_shape"
 
     def __init__(self, active: bool) -> None:
-        self._active = active
+        self._active = bool(active)
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
-        self._before.append(set_np_shape(self._active))
+        self._before.append(getattr(modes, self._mode))
+        setattr(modes, self._mode, self._active)
 
     def __exit__(self, *exc: object) -> None:
-        modes.np_shape = self._before.pop()
+        setattr(modes, self._mode, self._before.pop())
 
 
-class _NumpyArray:
-    """Switches np-array semantics for a block."""
+class _NumpyShapeScope(_Scope):
+    """np-shape semantics (0-d and zero-size arrays) for a block."""
 
-    def __init__(self, active: bool) -> None:
-        self._active = active
-        self._before: list[bool] = []
+    _mode = "np_shape"
 
-    def __enter__(self) -> None:
-        self._before.append(modes.np_array)
-        modes.np_array = self._active
+    @property
+    def _is_np_shape(self) -> bool:
+        return self._active
 
-    def __exit__(self, *exc: object) -> None:
-        modes.np_array = self._before.pop()
+
+class _NumpyArrayScope(_Scope):
+    """np-array semantics for a block."""
+
+    _mode = "np_array"
+
+    @property
+    def _is_np_array(self) -> bool:
+        return self._active
 
 
 def set_np_shape(active: bool) -> bool:
@@ -67,19 +89,19 @@ def is_np_array() -> bool:
     return modes.np_array
 
 
-def np_shape(active: bool = True) -> _NumpyShape:
+def np_shape(active: bool = True) -> _NumpyShapeScope:
     """A scope with np-shape semantics.
 
     >>> with np_shape():
     ...     is_np_shape()
     True
     """
-    return _NumpyShape(active)
+    return _NumpyShapeScope(active)
 
 
-def np_array(active: bool = True) -> _NumpyArray:
+def np_array(active: bool = True) -> _NumpyArrayScope:
     """A scope with np-array semantics."""
-    return _NumpyArray(active)
+    return _NumpyArrayScope(active)
 
 
 def _scoped(func: Any, *scopes: Callable[[], Any]) -> Any:

@@ -11,7 +11,23 @@ import jax
 from gluonjax._base.errors import MXNetError
 
 
-class Context:
+class _ContextMeta(type):
+    """Gives the class MXNet's ``Context.default_ctx``: this thread's current context, settable."""
+
+    @property
+    def default_ctx(cls) -> Context:
+        return current_context()
+
+    @default_ctx.setter
+    def default_ctx(cls, context: Context) -> None:
+        stack = _stack()
+        if stack:
+            stack[-1] = context
+        else:
+            stack.append(context)
+
+
+class Context(metaclass=_ContextMeta):
     """A device, as MXNet names it. Equal contexts are one object; usable in a ``with`` statement.
 
     Args:

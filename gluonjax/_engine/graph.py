@@ -27,9 +27,7 @@ hints = _Hints()
 
 
 class Edits:
-    """Counts changes of operator attributes, after which compiled programs of graphs are not valid any
-    more.
-    """
+    """Counts changes of operator attributes: programs compiled before the last one are not valid."""
 
     count = 0
 
@@ -249,9 +247,7 @@ class Graph:
         return self.rebuild(build)
 
     def rebuild(self, build: Callable[[Node, list[Entry]], tuple[Node, Mapping[int, Entry] | None]]) -> Graph:
-        """Rebuild bottom-up: ``build(node, new inputs) -> (new node, redirection of its outputs or
-        None)``.
-        """
+        """Rebuild bottom-up; ``build(node, inputs)`` gives a node and where its outputs move, or None."""
         made: dict[int, tuple[Node, Mapping[int, Entry] | None]] = {}
 
         def moved(entry: Entry) -> Entry:
@@ -263,9 +259,7 @@ class Graph:
         return Graph(moved(entry) for entry in self.entries)
 
     def check(self) -> None:
-        """Raise MXNetError where the graph is not legal: unreadable attributes, missing or impossible
-        outputs.
-        """
+        """Raise MXNetError for unreadable attributes and for inputs that do not exist."""
         for node in self.order:
             try:
                 count = node.output_count

@@ -173,9 +173,7 @@ def _upgrade(node: Node, version: int) -> None:
 
 
 def _move_hidden_keys(node: Node) -> None:
-    """``lr_mult`` becomes ``__lr_mult__``; ``weight_lr_mult`` becomes ``__lr_mult__`` of the input
-    ``weight``.
-    """
+    """Store ``lr_mult`` as ``__lr_mult__`` and give ``weight_lr_mult`` to the input ``weight``."""
     found = [
         (key, hidden) for key in node.attrs if not is_node_key(key) for hidden in HIDDEN_KEYS
         if key == hidden or key.endswith(f"_{hidden}")
@@ -204,9 +202,7 @@ def variable_name(node_name: str, input_name: str) -> str:
 
 
 def set_variable_attrs(node: Node) -> None:
-    """Give the input variables the attributes that the operator wants for them (``__init__`` of
-    statistics).
-    """
+    """Give input variables what the operator wants for them (``__init__`` of statistics)."""
     if node.op is None or not node.op.variable_attrs:
         return
     for label, (source, _) in zip(node.input_labels, node.inputs):

@@ -67,9 +67,7 @@ def _depends(node: Node, index: int, train: bool, shapes: Sequence[Any], dtypes:
 
 
 def _reaches(jaxpr: Any) -> bool:
-    """True where an output of the jaxpr depends on its first input (calls count as depending on all they
-    take).
-    """
+    """True where an output depends on the first input (calls depend on all they take)."""
     tainted = {id(jaxpr.invars[0])}
     for equation in jaxpr.eqns:
         if any(id(variable) in tainted for variable in equation.invars):

@@ -1,5 +1,4 @@
-"""Shapes and dtypes of a whole graph, from what is known of some variables: forwards and backwards until
-nothing changes.
+"""Shapes and dtypes of a graph, inferred forwards and backwards until nothing changes.
 
 Unknown dimensions are ``None`` here. MXNet's 0 (or -1 in numpy mode) exists only in ``from_user`` and
 ``to_user``.
@@ -28,9 +27,7 @@ _WHOLE_FIRST_INPUT = frozenset({"where"})
 
 
 def from_user(shape: Sequence[int] | None, np_shape: bool) -> Shape | None:
-    """MXNet's spelling of a shape -> ours: 0 is unknown (-1 in numpy mode), an empty legacy shape is
-    unknown.
-    """
+    """MXNet's spelling of a shape -> ours; 0 is unknown (-1 in numpy mode), so is legacy ()."""
     if shape is None or (not np_shape and len(shape) == 0):
         return None
     return tuple(None if (dim < 0 if np_shape else dim <= 0) else int(dim) for dim in shape)
@@ -124,9 +121,7 @@ class ShapeTable(_Table):
         )  # fmt: skip
 
     def overrides(self) -> dict[int, tuple[int, ...]]:
-        """Shapes of nodes such as ``zeros(shape=(0, 10))`` whose own attribute leaves dimensions open, by
-        position.
-        """
+        """Shapes, by position, of constants such as ``zeros(shape=(0, 10))`` with open dimensions."""
         return {
             position: self.values[(id(node), 0)] for position, node in enumerate(self.graph.order)
             if open_shape(node) and is_complete(self.values.get((id(node), 0)))
@@ -134,9 +129,7 @@ class ShapeTable(_Table):
 
 
 def open_shape(node: Node) -> bool:
-    """True for a creation node whose shape attribute has unknown (0) dimensions; MXNet fills them in from
-    its users.
-    """
+    """True for a constant whose shape has unknown (0) dimensions, filled in from its users."""
     if node.op is None or node.inputs or not isinstance(node.parsed.get("shape"), tuple):
         return False
     shape = node.parsed["shape"]

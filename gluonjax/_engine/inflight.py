@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import math
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -15,7 +17,56 @@ from gluonjax._base.errors import MXNetError
 RUN_AHEAD = 256
 
 _launched: collections.deque[Any] = collections.deque()
-_failed: list[Exception] = []
+
+
+class Fault:
+    """An error of one operation that its results carry until someone waits for one of them."""
+
+    __slots__ = ("__weakref__", "error", "reported")
+
+    def __init__(self, error: MXNetError) -> None:
+        self.error = error
+        self.reported = False
+
+
+class Failed:
+    """Stands for an array whose computation failed. Whatever is computed from it fails with the same fault."""
+
+    __slots__ = ("dtype", "fault", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, fault: Fault) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.fault = fault
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def is_ready(self) -> bool:
+        """False, so that nobody takes the quick path with it."""
+        return False
+
+
+_faults: collections.deque[weakref.ref[Fault]] = collections.deque()
+
+
+def failed_results(error: MXNetError, structs: Sequence[Any]) -> tuple[Failed, ...]:
+    """Results of an operation that failed with this error, of the given shapes and dtypes."""
+    fault = Fault(error)
+    _faults.append(weakref.ref(fault))
+    return tuple(Failed(struct.shape, struct.dtype, fault) for struct in structs)
+
+
+def _report(fault: Fault) -> None:
+    """Raise a fault's error, once."""
+    if not fault.reported:
+        fault.reported = True
+        raise fault.error
 
 
 def note(results: tuple[Any, ...]) -> None:
@@ -34,6 +85,10 @@ def wait(value: Any) -> Any:
     """The value once it is computed; a failed computation raises MXNetError here, at every reader once."""
     if type(value) is np.ndarray or isinstance(value, np.generic):
         return value
+    if type(value) is Failed:
+        _report(value.fault)
+        # The error has been seen; like MXNet's, the memory is there and its content means nothing.
+        return np.full(value.shape, np.nan if value.dtype.kind in "fV" else 0, value.dtype)
     try:
         return jax.block_until_ready(value)
     except MXNetError:
@@ -49,3 +104,9 @@ def wait_all() -> None:
         if value is not None and not value.is_deleted():
             wait(value)
     jax.effects_barrier()
+    pending = [fault for reference in _faults if (fault := reference()) is not None and not fault.reported]
+    _faults.clear()
+    for fault in pending[1:]:
+        fault.reported = True
+    if pending:
+        _report(pending[0])

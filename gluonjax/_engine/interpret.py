@@ -1,9 +1,10 @@
-"""The cold tier: evaluates a jaxpr with NumPy, so that an operator met for the first time need not be compiled.
+"""The cold tier: evaluates a jaxpr with NumPy, so that an operator met for the first time is not compiled.
 
-`build` turns a jaxpr into a `Program` once: nested calls are inlined, equations that nobody reads are dropped, what
-depends on constants only is computed at once, and every remaining equation becomes one prepared function on numbered
-slots. Calling the program then costs little more than the NumPy calls in it. What each primitive means is written in
-`_numpy_rules`, one table per theme; a primitive without a rule makes `build` answer None, and the caller compiles.
+`build` turns a jaxpr into a `Program` once: nested calls are inlined, equations that nobody reads are
+dropped, what depends on constants only is computed at once, and every remaining equation becomes one prepared
+function on numbered slots. Calling the program then costs little more than the NumPy calls in it. What each
+primitive means is written in `_numpy_rules`, one table per theme; a primitive without a rule makes `build`
+answer None, and the caller compiles.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class _NoRule(Exception):
     """Ends a build at an equation that cannot be interpreted."""
 
 
-# ------------------------------------------------------------------------------------- floating-point warnings
+# ------------------------------------------------------------------------------------ floating-point warnings
 
 
 class _Quiet(threading.local):
@@ -81,22 +82,22 @@ class Program:
         """Computes the outputs.
 
         Args:
-            values: One per input of the jaxpr: NumPy arrays of exactly its shape and dtype, Python numbers for
-                weakly typed scalars, JAX key arrays (or their uint32 key data) for random keys. Never written to.
+            values: One per input of the jaxpr: NumPy arrays of exactly its shape and dtype, Python numbers
+                for weakly typed scalars, JAX key arrays (or their uint32 words) for keys. Never written to.
 
         Returns:
-            NumPy arrays of the jaxpr's output shapes and dtypes (JAX key arrays for keys). They may be views of the
-            inputs or be shared between calls: nobody may write into them.
+            NumPy arrays of the jaxpr's output shapes and dtypes (JAX key arrays for keys). They may be views
+            of the inputs or be shared between calls: nobody may write into them.
         """
         try:
             return _quiet.run(self._run, values)  # type: ignore[return-value]
         except RuntimeError:
-            # The thread is inside its quiet context already: a finalizer or signal handler interrupted a program.
+            # The thread is in its quiet context already: a finalizer or signal handler interrupted a program.
             with np.errstate(all="ignore"):
                 return self._run(values)  # type: ignore[return-value]
 
 
-# ------------------------------------------------------------------------------------------------------ building
+# --------------------------------------------------------------------------------------------------- building
 
 
 def build(closed_jaxpr: Any) -> Program | None:
@@ -151,10 +152,8 @@ def _key_in(value: Any) -> np.ndarray:
 
 def _key_out(value: np.ndarray) -> jax.Array:
     """64-bit items as a JAX key array."""
-    value = np.ascontiguousarray(value)
-    return jax.random.wrap_key_data(
-        value.reshape(np.shape(value) + (1,)).view(np.uint32), impl="threefry2x32"
-    )
+    words = np.ascontiguousarray(value).view(np.uint32).reshape(np.shape(value) + (2,))
+    return jax.random.wrap_key_data(words, impl="threefry2x32")
 
 
 def _own(value: np.ndarray) -> np.ndarray:
@@ -182,13 +181,14 @@ class _Builder:
         self.steps: list[tuple[Callable[..., Any], list[int], list[int]]] = []
         alias: dict[int, int] = {}  # slots of equations that change nothing
         for equation, ins, outs in live:
-            self._add(equation, [alias.get(slot, slot) for slot in ins], outs, alias)
+            resolved = [alias[slot] if slot in alias else slot for slot in ins]
+            self._add(equation, resolved, outs, alias)
         self.outputs = [alias.get(slot, slot) for slot in outputs]
 
     def _flatten(self, closed: Any, arguments: list[int], equations: list[Any]) -> list[int]:
         """Appends a jaxpr's equations, those of nested calls in place; returns the slots of its outputs."""
         jaxpr = getattr(closed, "jaxpr", closed)
-        slots, names = self.slots, dict(zip(jaxpr.invars, arguments))
+        slots, names = self.slots, dict[Any, int](zip(jaxpr.invars, arguments))
         for variable, value in zip(jaxpr.constvars, getattr(closed, "consts", ())):
             names[variable] = self._new_constant(_constant(value, variable.aval), variable.aval)
         for equation in jaxpr.eqns:
@@ -298,7 +298,7 @@ class _Builder:
             self.elementwise = False
         self.steps.append((function, ins, outs))
 
-    # ------------------------------------------------------------------------------------------------- running
+    # ------------------------------------------------------------------------------------------------ running
 
     def inner(self) -> Run:
         """The program without conversions at its ends, for loops and branches."""
@@ -364,7 +364,7 @@ def _platform_index(equation: Any) -> np.ndarray:
 
 
 def _solve_arguments(equation: Any, ins: list[int]) -> list[int]:
-    """Which operands of a linear solve its `solve` jaxpr takes: its own constants and the right-hand sides."""
+    """The operands of a linear solve that its `solve` jaxpr takes: constants and right-hand sides."""
     lengths = equation.params["const_lengths"]
     before = lengths.matvec + lengths.vecmat
     return ins[before : before + lengths.solve] + ins[before + lengths.solve + lengths.transpose_solve :]

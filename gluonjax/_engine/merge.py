@@ -10,8 +10,7 @@ from gluonjax._ops import registry
 
 
 def merge_equal(graph: Graph) -> Graph:
-    """The graph with equal nodes merged: same operator, attributes and inputs, nothing random, no state
-    rewritten.
+    """The graph with equal nodes merged: same operator, attributes and inputs, nothing random.
 
     An output that becomes the same as an earlier one is copied, so that outputs stay separate arrays.
     """

@@ -24,9 +24,7 @@ Dtypes = list["np.dtype | None"]
 
 
 def all_known(values: Sequence[Any]) -> bool:
-    """True where no entry is None (``None in values`` would not do: NumPy says ``None ==
-    dtype('float64')``).
-    """
+    """True where no entry is None (NumPy says ``None == dtype("float64")``, so ``in`` fails)."""
     return all(value is not None for value in values)
 
 
@@ -49,9 +47,7 @@ class Evaluation:
 def evaluate(
     op: OpDef, attrs: Attrs, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[np.dtype]
 ) -> Evaluation:
-    """Outputs for complete inputs. Raises OperatorError with the operator's own words where they do not
-    fit.
-    """
+    """Outputs for complete inputs; OperatorError with the operator's words if they do not fit."""
     try:
         return _evaluate(op, _frozen(attrs), tuple(shapes), tuple(dtypes))
     except _Failed as error:
@@ -124,9 +120,7 @@ class Call:
             raise
 
     def _try(self, shapes: Shapes, sizes: dict[tuple[int, int], int]) -> tuple[tuple[int, ...], ...] | None:
-        """Output shapes when unknown dimensions (input, axis) have the given sizes; None where they do not
-        fit.
-        """
+        """Output shapes for given sizes of unknown (input, axis); None where they do not fit."""
         filled: Shapes = [
             None if shape is None
             else tuple(sizes.get((i, axis), _FIRST) if dim is None else dim for axis, dim in enumerate(shape))
@@ -208,9 +202,7 @@ class Call:
     def _independent_groups(
         self, shapes: Shapes, holes: list[tuple[int, int]]
     ) -> list[tuple[tuple[int, int], ...]]:
-        """Unknown dimensions that can vary alone, and those that must be equal along one axis
-        (concatenation).
-        """
+        """Unknown dimensions that vary alone, and those equal along an axis (concatenation)."""
         groups: list[tuple[tuple[int, int], ...]] = []
         joint: dict[int, list[tuple[int, int]]] = {}
         for hole in holes:
@@ -231,9 +223,7 @@ class Call:
         base: Any,
         moved: Any,
     ) -> int | None:
-        """The one size of the group for which output ``o`` has ``target`` along ``axis``; None where there
-        is none.
-        """
+        """The one size of the group that gives output ``o`` the target along ``axis``, or None."""
         rise = moved[o][axis] - base[o][axis]
         size, rest = divmod((target - base[o][axis]) * (_SECOND - _FIRST), rise)
         size += _FIRST
@@ -301,9 +291,7 @@ class Call:
         return found
 
     def input_dtypes(self, dtypes: Dtypes, outputs: Dtypes, shapes: Shapes) -> Dtypes:
-        """Input dtypes completed by the operator's rule, and backwards where all inputs and outputs share
-        one.
-        """
+        """Input dtypes by the operator's rule, or backwards where inputs and outputs share one."""
         if not self.labels:
             return dtypes
         ruled = self.op.dtypes(dict(zip(self.labels, dtypes)), self.attrs)

@@ -67,13 +67,19 @@ class Kernel:
         fn: the pure function; takes and returns arrays only.
         validate: called with the values once per new signature; raises an MXNetError for wrong input.
         interpretable: False forces compilation.
+        host: runs on concrete NumPy values, never compiled.
+        data_inputs: how many of the leading inputs are data; the rest are positions. None: all are data.
+        source: what the kernel was made from, for ``autograd.get_symbol``; opaque here.
     """
 
-    __slots__ = ("_backwards", "_plans", "_pullbacks", "fn", "host", "interpretable", "jitted", "name", "validate")
+    __slots__ = (
+        "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "source", "validate",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, fn: Callable[..., tuple[Any, ...]], validate: Callable[[Sequence[Any]], None] | None = None,
-        interpretable: bool = True, host: bool = False,
+        interpretable: bool = True, host: bool = False, source: Any = None,
+        data_inputs: int | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.fn = fn
@@ -81,6 +87,8 @@ class Kernel:
         self.validate = validate
         self.interpretable = interpretable and COLD_TIER
         self.host = host
+        self.source = source
+        self.data_inputs = data_inputs
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
         self._pullbacks: dict[Any, Any] = {}
@@ -127,6 +135,9 @@ class Kernel:
         return plan.program is not None
 
     def _run_compiled(self, values: Sequence[Any], device: Any) -> tuple[Any, ...]:
+        for value in values:
+            if type(value) is inflight.Failed:
+                return self._fail_with(value.fault, values)
         if self.host:
             return self._run_host(values)
         try:
@@ -145,6 +156,21 @@ class Kernel:
         else:
             inflight.note(results)
         return results
+
+    def _fail_with(self, fault: inflight.Fault, values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(inflight.Failed(s.shape, s.dtype, fault) for s in self.result_structs(values))
+
+    def result_structs(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Shapes and dtypes of the results for these values, without running."""
+        structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
+        with enable_x64(True):
+            return jax.eval_shape(self.fn, *structs)
+
+    def fail(self, error: MXNetError, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Results that raise the error when someone waits for them (at once under NaiveEngine)."""
+        if NAIVE:
+            raise error
+        return inflight.failed_results(error, self.result_structs(values))
 
     def _run_host(self, values: Sequence[Any]) -> tuple[Any, ...]:
         if any(is_tracer(value) for value in values):
@@ -196,10 +222,14 @@ class Kernel:
         key = (wanted, present, arity)
         found = self._backwards.get(key)
         if found is None:
-            fn = self.fn
+            fn, data_inputs = self.fn, self.data_inputs
 
             def pull(*values: Any) -> tuple[Any, ...]:
                 inputs, heads = values[:arity], values[arity:]
+                dtypes = [getattr(inputs[index], "dtype", None) for index in wanted]
+                if any(_is_whole(value) for value in (*heads, *(inputs[index] for index in wanted))):
+                    inputs = _in_floating_point(inputs[:data_inputs]) + tuple(inputs[len(inputs[:data_inputs]) :])
+                    heads = _in_floating_point(heads)
 
                 def of_wanted(*some: Any) -> tuple[Any, ...]:
                     full = list(inputs)
@@ -208,8 +238,9 @@ class Kernel:
                     results = fn(*full)
                     return tuple(results[index] for index in present)
 
-                _, pullback = jax.vjp(of_wanted, *(inputs[index] for index in wanted))
-                return pullback(tuple(heads))
+                outputs, pullback = jax.vjp(of_wanted, *(inputs[index] for index in wanted))
+                heads = tuple(h if h.dtype == o.dtype else h.astype(o.dtype) for h, o in zip(heads, outputs))
+                return tuple(g if g.dtype == d else g.astype(d) for g, d in zip(pullback(heads), dtypes))
 
             pull.__name__ = f"{self.name}_backward"
             found = self._backwards[key] = Kernel(pull.__name__, pull, interpretable=self.interpretable)
@@ -241,13 +272,30 @@ class Kernel:
             jitted = self._pullbacks[key] = jax.jit(forward)
         if self.validate is not None:
             self.validate(values)
+        for value in values:
+            if type(value) is inflight.Failed:
+                return self._fail_with(value.fault, values), None
         try:
             with enable_x64(True):
-                return jitted(*values)
+                results, pullback = jitted(*values)
+                inflight.note(results)
+                return results, pullback
         except MXNetError:
             raise
         except Exception as error:
             raise self._explain(error, values) from error
+
+
+_WHOLE = frozenset(np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64))
+
+
+def _is_whole(value: Any) -> bool:
+    return getattr(value, "dtype", None) in _WHOLE
+
+
+def _in_floating_point(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Whole-number arrays as float64: MXNet differentiates with respect to them too, JAX does not."""
+    return tuple(value.astype(np.float64) if _is_whole(value) else value for value in values)
 
 
 def _apply(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -27,6 +27,8 @@ NOT_IN_GRAPH = (
 
 _numbers = itertools.count()
 _FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16])
+# MXNet gives gradients to whole-number arrays too (rounded to their type).
+_NUMBERS = _FLOATS | {np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64)}
 
 
 class Leaf:
@@ -69,12 +71,18 @@ class Node:
         self.python = python
         self.number = next(_numbers)
         self.dead = False
-        self.wanted = wanted_inputs(values, parents)
+        self.wanted = wanted_inputs(values, parents, pullback is not None)
 
 
-def wanted_inputs(values: Sequence[Any], parents: Sequence[Any]) -> tuple[int, ...]:
-    """The inputs that a gradient should flow to: recorded ones of a floating type."""
-    return tuple([i for i, p in enumerate(parents) if p is not None and values[i].dtype in _FLOATS])
+def wanted_inputs(values: Sequence[Any], parents: Sequence[Any], floats_only: bool = True) -> tuple[int, ...]:
+    """The inputs that a gradient should flow to: recorded ones that hold numbers (for a pullback: floats)."""
+    kinds = _FLOATS if floats_only else _NUMBERS
+    return tuple([i for i, p in enumerate(parents) if p is not None and values[i].dtype in kinds])
+
+
+def follows(node: Node, dtype: Any) -> bool:
+    """Whether a result of this type is on the tape: whole numbers only where they come from whole numbers."""
+    return dtype in _FLOATS or any(node.values[i].dtype not in _FLOATS for i in node.wanted)
 
 
 class Tracked:
@@ -168,7 +176,7 @@ def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Se
             _zeros(*outputs[i], node.on_host) if g is None else g.value for i, g in enumerate(gradients)
         )
         return [Tracked(value) for value in apply_pullback(node.pullback, heads)]
-    present = tuple([i for i, g in enumerate(gradients) if g is not None and outputs[i][1] in _FLOATS])
+    present = tuple([i for i, g in enumerate(gradients) if g is not None and outputs[i][1] in _NUMBERS])
     if not present:
         return [None] * len(node.wanted)
     assert node.kernel is not None

@@ -256,6 +256,22 @@ def sparse_problem(block: SparseBlock) -> str | None:
     return None
 
 
+def read_raw(data: bytes | bytearray | memoryview) -> Block:
+    """Read the bytes of one array, as MXNet's pickles hold them: a block of a ``.params`` file without its header."""
+    return _read_block(_Reader(data), "the array")
+
+
+def write_raw(array: Block) -> bytes:
+    """The bytes of one array, as MXNet's pickles hold them."""
+    return b"".join(_block_pieces(array, False, CPU_0))
+
+
+def needs_np_shape(data: bytes | bytearray | memoryview) -> bool:
+    """True where the first array of a ``.params`` file was written in np-shape mode."""
+    view = memoryview(data).cast("B")
+    return len(view) >= 28 and struct.unpack("<I", view[24:28])[0] == V3_MAGIC
+
+
 def write_params(
     arrays: Sequence[Block],
     names: Sequence[str] = (),

@@ -62,9 +62,17 @@ rint = _rounding(_nearest_down)
 truncate = _rounding(_toward_zero)
 
 
+@jax.custom_jvp
 def relu(x: Array) -> Array:
-    """max(x, 0) with gradient 0 at 0; NaN stays NaN."""
+    """max(x, 0) with gradient 0 at 0; NaN stays NaN, in the gradient too (as MXNet's relu_grad)."""
     return lax.select(x <= 0, lax.full_like(x, 0), x)
+
+
+@relu.defjvp
+def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (x,), (tangent,) = primals, tangents
+    slope = lax.select(x <= 0, lax.full_like(x, 0), lax.select(x != x, x, lax.full_like(x, 1)))
+    return relu(x), tangent * slope
 
 
 def softsign(x: Array) -> Array:

@@ -1,23 +1,25 @@
 """Operators that update many weights in one call (``multi_sgd_update``), and helpers over many arrays.
 
-Inputs are interleaved: weight, gradient, states, master copy of the first weight; then of the second; and so on.
+Inputs are interleaved: weight, gradient, states, master copy of the first weight; then of the second; and
+so on.
 """
 
 from __future__ import annotations
 
+# Annotations of parameters (Traced, Aux, DType) name kinds of attributes; the values are floats and arrays.
+# pyright: reportArgumentType=false, reportOperatorIssue=false, reportAttributeAccessIssue=false
+# pyright: reportReturnType=false, reportCallIssue=false, reportRedeclaration=false
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
-from gluonjax._ops import update_rules as rules
 from gluonjax._base.attrs import Traced
+from gluonjax._ops import update_rules as rules
 from gluonjax._ops.opdef import Attrs, check, operator, zero_grad
 
-Array = jax.Array
 Updates = tuple[tuple[Array, ...], dict[int, Array]]
 FLOAT32 = np.dtype(np.float32)
 
@@ -27,7 +29,10 @@ def numbered_outputs(count_attr: str) -> Callable[[Attrs], tuple[str, ...]]:
 
 
 def state_positions(stride: int, extra: int) -> Callable[[Attrs, int], tuple[int, ...]]:
-    """Which inputs are rewritten: in each group of ``stride`` all but weight and gradient; ``extra`` ones follow."""
+    """Which inputs are rewritten.
+
+    In each group of ``stride`` all but weight and gradient; ``extra`` ones follow.
+    """
 
     def positions(attrs: Attrs, count: int) -> tuple[int, ...]:
         return tuple(i for i in range(count - extra) if i % stride >= 2)
@@ -35,7 +40,9 @@ def state_positions(stride: int, extra: int) -> Callable[[Attrs, int], tuple[int
     return positions
 
 
-def groups(name: str, data: tuple[Array, ...], stride: int, extra: int, count: int | None) -> list[tuple[Array, ...]]:
+def groups(
+    name: str, data: tuple[Array, ...], stride: int, extra: int, count: int | None
+) -> list[tuple[Array, ...]]:
     """The interleaved inputs, one tuple per weight."""
     body = data[: len(data) - extra]
     wanted = len(body) // stride if count is None else count
@@ -48,7 +55,9 @@ def groups(name: str, data: tuple[Array, ...], stride: int, extra: int, count: i
 
 
 def per_weight(name: str, what: str, values: Any, count: int) -> Any:
-    check(len(values) == count, f"{name}: Number of {what} is {len(values)}, inconsistent with {count} weights")
+    check(
+        len(values) == count, f"{name}: Number of {what} is {len(values)}, inconsistent with {count} weights"
+    )
     return values
 
 
@@ -79,7 +88,9 @@ def _register_sgd(form: str, formula: Callable[..., tuple[Array, ...]], stride: 
     middle = ("mp_" if master else "") + ("sgd_mom" if with_momentum else "sgd")
     name, preloaded_name = f"multi_{middle}_update", f"preloaded_multi_{middle}_update"
 
-    def run(label: str, data: Any, extra: int, count: int | None, rates: Any, rest: dict[str, Any]) -> Updates:
+    def run(
+        label: str, data: Any, extra: int, count: int | None, rates: Any, rest: dict[str, Any]
+    ) -> Updates:
         batch = groups(label, data, stride, extra, count)
         lrs, wds = rates
         scale = rest.pop("rescale_grad")
@@ -96,30 +107,36 @@ def _register_sgd(form: str, formula: Callable[..., tuple[Array, ...]], stride: 
 
         def update(
             *data: Array, lrs: tuple[float, ...], wds: tuple[float, ...], momentum: float = 0.0,
-            rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, num_weights: int = 1,  # type: ignore[assignment]
+            rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, num_weights: int = 1,
         ) -> Updates:  # fmt: skip
-            return run(name, data, 0, num_weights, (lrs, wds), settings(rescale_grad, clip_gradient, momentum))
+            return run(
+                name, data, 0, num_weights, (lrs, wds), settings(rescale_grad, clip_gradient, momentum)
+            )
 
         def preloaded(
-            *data: Array, momentum: float = 0.0, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,  # type: ignore[assignment]
+            *data: Array, momentum: float = 0.0, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,
             num_weights: int = 1,
         ) -> Updates:  # fmt: skip
             rest = settings(rescale_grad, clip_gradient, momentum)
             return run(preloaded_name, data, 2, num_weights, data[-2:], rest)
     else:
 
-        def update(  # type: ignore[misc]
-            *data: Array, lrs: tuple[float, ...], wds: tuple[float, ...], rescale_grad: Traced = 1.0,  # type: ignore[assignment]
+        def update(
+            *data: Array, lrs: tuple[float, ...], wds: tuple[float, ...], rescale_grad: Traced = 1.0,
             clip_gradient: float = -1.0, num_weights: int = 1,
         ) -> Updates:  # fmt: skip
             return run(name, data, 0, num_weights, (lrs, wds), settings(rescale_grad, clip_gradient, None))
 
-        def preloaded(  # type: ignore[misc]
-            *data: Array, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, num_weights: int = 1  # type: ignore[assignment]
+        def preloaded(
+            *data: Array, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, num_weights: int = 1
         ) -> Updates:  # fmt: skip
-            return run(preloaded_name, data, 2, num_weights, data[-2:], settings(rescale_grad, clip_gradient, None))
+            return run(
+                preloaded_name, data, 2, num_weights, data[-2:], settings(rescale_grad, clip_gradient, None)
+            )
 
-    what = "SGD" + (" with momentum" if with_momentum else "") + (" on float32 master copies" if master else "")
+    what = (
+        "SGD" + (" with momentum" if with_momentum else "") + (" on float32 master copies" if master else "")
+    )
     order = "weight, gradient" + (", momentum" if with_momentum else "") + (", master copy" if master else "")
     update.__doc__ = (
         f"One step of {what} for many weights.\n\nArgs:\n    data: {order} of each weight in turn.\n"
@@ -134,9 +151,9 @@ def _register_sgd(form: str, formula: Callable[..., tuple[Array, ...]], stride: 
     dtypes = "free" if master else "same"
     has_state = with_momentum or master
     mutates = state_positions(stride, 0) if has_state else None
-    operator(name, dtypes=dtypes, mutates=mutates, **common)(update if has_state else _outputs_only(update))  # type: ignore[arg-type]
+    operator(name, dtypes=dtypes, mutates=mutates, **common)(update if has_state else _outputs_only(update))
     mutates = state_positions(stride, 2) if has_state else None
-    operator(preloaded_name, dtypes="free", mutates=mutates, **common)(  # type: ignore[arg-type]
+    operator(preloaded_name, dtypes="free", mutates=mutates, **common)(
         preloaded if has_state else _outputs_only(preloaded)
     )
 
@@ -206,18 +223,22 @@ def multi_mp_adamw_update(
 
 def _lamb_all(name: str, data: tuple[Array, ...], master: bool, attrs: dict[str, Any]) -> Updates:
     batch = groups(name, data, 5 if master else 4, 0, attrs["num_tensors"])
-    rates = [per_weight(name, what, attrs[what], len(batch)) for what in ("learning_rates", "wds", "step_count")]
+    rates = [
+        per_weight(name, what, attrs[what], len(batch)) for what in ("learning_rates", "wds", "step_count")
+    ]
     scale = attrs["rescale_grad"]
     scalars = [dict(lr=lr, wd=wd, t=t, rescale_grad=scale) for lr, wd, t in zip(*rates)]
     kept = ("beta1", "beta2", "epsilon", "bias_correction", "lower_bound", "upper_bound")
-    return update_all(rules.lamb, batch, scalars, dict(clip=attrs["clip_gradient"], **{n: attrs[n] for n in kept}), master)
+    return update_all(
+        rules.lamb, batch, scalars, dict(clip=attrs["clip_gradient"], **{n: attrs[n] for n in kept}), master
+    )
 
 
 @operator("_multi_lamb_update", variadic="num_tensors", outputs=numbered_outputs("num_tensors"),
           mutates=state_positions(4, 0), grad=zero_grad)  # fmt: skip
 def multi_lamb_update(
     *data: Array, learning_rates: tuple[float, ...], beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-6,
-    wds: tuple[float, ...], rescale_grad: Traced = 1.0, lower_bound: float = -1.0, upper_bound: float = -1.0,  # type: ignore[assignment]
+    wds: tuple[float, ...], rescale_grad: Traced = 1.0, lower_bound: float = -1.0, upper_bound: float = -1.0,
     clip_gradient: float = -1.0, bias_correction: bool = True, step_count: tuple[int, ...], num_tensors: int = 1,
 ) -> Updates:  # fmt: skip
     """One step of LAMB for many weights.
@@ -239,7 +260,7 @@ def multi_lamb_update(
           mutates=state_positions(5, 0), grad=zero_grad)  # fmt: skip
 def multi_mp_lamb_update(
     *data: Array, learning_rates: tuple[float, ...], beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-6,
-    wds: tuple[float, ...], rescale_grad: Traced = 1.0, lower_bound: float = -1.0, upper_bound: float = -1.0,  # type: ignore[assignment]
+    wds: tuple[float, ...], rescale_grad: Traced = 1.0, lower_bound: float = -1.0, upper_bound: float = -1.0,
     clip_gradient: float = -1.0, bias_correction: bool = True, step_count: tuple[int, ...], num_tensors: int = 1,
 ) -> Updates:  # fmt: skip
     """One step of LAMB for many half-precision weights with float32 master copies.
@@ -273,7 +294,7 @@ def multi_sum_sq(*data: Array, num_arrays: int) -> Array:
 @operator("multi_lars", grad=zero_grad)
 def multi_lars(
     lrs: Array, weights_sum_sq: Array, grads_sum_sq: Array, wds: Array, *, eta: float, eps: float,
-    rescale_grad: Traced = 1.0,  # type: ignore[assignment]
+    rescale_grad: Traced = 1.0,
 ) -> Array:  # fmt: skip
     """The learning rate of each layer under LARS.
 
@@ -286,7 +307,9 @@ def multi_lars(
         Learning rates, like lrs.
     """
     scale = lax.convert_element_type(rescale_grad, lrs.dtype)
-    return rules.lars_rate(lrs, lax.sqrt(weights_sum_sq), lax.sqrt(grads_sum_sq), wds, scale, eta=eta, eps=eps)
+    return rules.lars_rate(
+        lrs, lax.sqrt(weights_sum_sq), lax.sqrt(grads_sum_sq), wds, scale, eta=eta, eps=eps
+    )
 
 
 @operator("reset_arrays", variadic="num_arrays", dtypes="free", outputs=(), grad=zero_grad,

@@ -1,25 +1,26 @@
 """Operators that update one weight: MXNet's ``sgd_update`` and its relatives.
 
-The result is the new weight (users pass ``out=weight``); state inputs are rewritten. Half-precision arrays are
-computed in float32 and rounded once at the end. ``mp_`` operators update a float32 master copy.
+The result is the new weight (users pass ``out=weight``); state inputs are rewritten. Half-precision arrays
+are computed in float32 and rounded once at the end. ``mp_`` operators update a float32 master copy.
 """
 
 from __future__ import annotations
 
+# Annotations of parameters (Traced, Aux, DType) name kinds of attributes; the values are floats and arrays.
+# pyright: reportArgumentType=false, reportOperatorIssue=false, reportAttributeAccessIssue=false
+# pyright: reportReturnType=false, reportCallIssue=false, reportRedeclaration=false
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from gluonjax._base.attrs import Traced
 from gluonjax._base.errors import OperatorError
 from gluonjax._ops import update_rules as rules
 from gluonjax._ops.opdef import Attrs, Aux, DtypeRule, check, operator, zero_grad
 
-Array = jax.Array
 Updates = tuple[Array, dict[str, Array]]
 FLOAT32 = np.dtype(np.float32)
 
@@ -58,7 +59,7 @@ def _step(
 
 @operator("sgd_update", aliases=("_sparse_sgd_update",), grad=zero_grad)
 def sgd_update(
-    weight: Array, grad: Array, *, lr: Traced, wd: Traced = 0.0, rescale_grad: Traced = 1.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, *, lr: Traced, wd: Traced = 0.0, rescale_grad: Traced = 1.0,
     clip_gradient: float = -1.0, lazy_update: bool = True,
 ) -> Array:  # fmt: skip
     """Plain gradient descent with weight decay.
@@ -77,7 +78,7 @@ def sgd_update(
 
 @operator("mp_sgd_update", dtypes=first_share(2), grad=zero_grad)
 def mp_sgd_update(
-    weight: Array, grad: Array, weight32: Aux, *, lr: Traced, wd: Traced = 0.0, rescale_grad: Traced = 1.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, weight32: Aux, *, lr: Traced, wd: Traced = 0.0, rescale_grad: Traced = 1.0,
     clip_gradient: float = -1.0, lazy_update: bool = True,
 ) -> Updates:  # fmt: skip
     """Gradient descent on a float32 master copy.
@@ -90,13 +91,13 @@ def mp_sgd_update(
         The new weight, rounded from the new master.
     """
     scalars = dict(lr=lr, wd=wd, rescale_grad=rescale_grad)
-    return _step(rules.sgd, weight, grad, {}, scalars, master=weight32, clip=clip_gradient)  # type: ignore[arg-type]
+    return _step(rules.sgd, weight, grad, {}, scalars, master=weight32, clip=clip_gradient)
 
 
 @operator("sgd_mom_update", aliases=("_sparse_sgd_mom_update",), grad=zero_grad)
 def sgd_mom_update(
-    weight: Array, grad: Array, mom: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,  # type: ignore[assignment]
-    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True,  # type: ignore[assignment]
+    weight: Array, grad: Array, mom: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,
+    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True,
 ) -> Updates:  # fmt: skip
     """Gradient descent with momentum.
 
@@ -107,13 +108,15 @@ def sgd_mom_update(
         The new weight.
     """
     scalars = dict(lr=lr, wd=wd, rescale_grad=rescale_grad)
-    return _step(rules.sgd_momentum, weight, grad, {"mom": mom}, scalars, clip=clip_gradient, momentum=momentum)  # type: ignore[dict-item]
+    return _step(
+        rules.sgd_momentum, weight, grad, {"mom": mom}, scalars, clip=clip_gradient, momentum=momentum
+    )
 
 
 @operator("mp_sgd_mom_update", dtypes=first_share(2), grad=zero_grad)
 def mp_sgd_mom_update(
-    weight: Array, grad: Array, mom: Aux, weight32: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,  # type: ignore[assignment]
-    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True,  # type: ignore[assignment]
+    weight: Array, grad: Array, mom: Aux, weight32: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,
+    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True,
 ) -> Updates:  # fmt: skip
     """Gradient descent with momentum on a float32 master copy.
 
@@ -124,14 +127,14 @@ def mp_sgd_mom_update(
     Returns:
         The new weight, rounded from the new master.
     """
-    return _step(rules.sgd_momentum, weight, grad, {"mom": mom}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),  # type: ignore[dict-item]
-                 master=weight32, clip=clip_gradient, momentum=momentum)  # type: ignore[arg-type]  # fmt: skip
+    return _step(rules.sgd_momentum, weight, grad, {"mom": mom}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),
+                 master=weight32, clip=clip_gradient, momentum=momentum)  # fmt: skip
 
 
 @operator("nag_mom_update", grad=zero_grad)
 def nag_mom_update(
-    weight: Array, grad: Array, mom: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,  # type: ignore[assignment]
-    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, mom: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,
+    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,
 ) -> Updates:  # fmt: skip
     """Nesterov's accelerated gradient.
 
@@ -142,13 +145,13 @@ def nag_mom_update(
         The new weight.
     """
     scalars = dict(lr=lr, wd=wd, rescale_grad=rescale_grad)
-    return _step(rules.nesterov, weight, grad, {"mom": mom}, scalars, clip=clip_gradient, momentum=momentum)  # type: ignore[dict-item]
+    return _step(rules.nesterov, weight, grad, {"mom": mom}, scalars, clip=clip_gradient, momentum=momentum)
 
 
 @operator("mp_nag_mom_update", dtypes=first_share(2), grad=zero_grad)
 def mp_nag_mom_update(
-    weight: Array, grad: Array, mom: Aux, weight32: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,  # type: ignore[assignment]
-    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, mom: Aux, weight32: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,
+    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,
 ) -> Updates:  # fmt: skip
     """Nesterov's accelerated gradient on a float32 master copy.
 
@@ -159,13 +162,13 @@ def mp_nag_mom_update(
     Returns:
         The new weight, rounded from the new master.
     """
-    return _step(rules.nesterov, weight, grad, {"mom": mom}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),  # type: ignore[dict-item]
-                 master=weight32, clip=clip_gradient, momentum=momentum)  # type: ignore[arg-type]  # fmt: skip
+    return _step(rules.nesterov, weight, grad, {"mom": mom}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),
+                 master=weight32, clip=clip_gradient, momentum=momentum)  # fmt: skip
 
 
 @operator("signsgd_update", grad=zero_grad)
 def signsgd_update(
-    weight: Array, grad: Array, *, lr: Traced, wd: Traced = 0.0, rescale_grad: Traced = 1.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, *, lr: Traced, wd: Traced = 0.0, rescale_grad: Traced = 1.0,
     clip_gradient: float = -1.0,
 ) -> Array:  # fmt: skip
     """Steps of equal size against the sign of the gradient.
@@ -182,8 +185,8 @@ def signsgd_update(
 
 @operator("signum_update", grad=zero_grad)
 def signum_update(
-    weight: Array, grad: Array, mom: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,  # type: ignore[assignment]
-    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, wd_lh: float = 0.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, mom: Aux, *, lr: Traced, momentum: float = 0.0, wd: Traced = 0.0,
+    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, wd_lh: float = 0.0,
 ) -> Updates:  # fmt: skip
     """Steps of equal size along the sign of the momentum.
 
@@ -194,14 +197,14 @@ def signum_update(
     Returns:
         The new weight.
     """
-    return _step(rules.signum, weight, grad, {"mom": mom}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),  # type: ignore[dict-item]
+    return _step(rules.signum, weight, grad, {"mom": mom}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),
                  clip=clip_gradient, momentum=momentum, wd_lh=wd_lh)  # fmt: skip
 
 
 @operator("adam_update", aliases=("_sparse_adam_update",), grad=zero_grad)
 def adam_update(
     weight: Array, grad: Array, mean: Aux, var: Aux, *, lr: Traced, beta1: float = 0.9, beta2: float = 0.999,
-    epsilon: float = 1e-8, wd: Traced = 0.0, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,  # type: ignore[assignment]
+    epsilon: float = 1e-8, wd: Traced = 0.0, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ) -> Updates:  # fmt: skip
     """Adam without bias correction (put it into lr).
@@ -212,14 +215,14 @@ def adam_update(
     Returns:
         The new weight.
     """
-    return _step(rules.adam, weight, grad, {"mean": mean, "var": var}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),  # type: ignore[dict-item]
+    return _step(rules.adam, weight, grad, {"mean": mean, "var": var}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),
                  clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon)  # fmt: skip
 
 
 @operator("_adamw_update", dtypes=first_share(4), grad=zero_grad)
 def adamw_update(
     weight: Array, grad: Array, mean: Aux, var: Aux, rescale_grad: Array, *, lr: Traced, beta1: float = 0.9,
-    beta2: float = 0.999, epsilon: float = 1e-8, wd: Traced = 0.0, eta: Traced, clip_gradient: float = -1.0,  # type: ignore[assignment]
+    beta2: float = 0.999, epsilon: float = 1e-8, wd: Traced = 0.0, eta: Traced, clip_gradient: float = -1.0,
 ) -> Updates:  # fmt: skip
     """Adam with decoupled weight decay; does nothing where rescale_grad is 0, infinite or NaN.
 
@@ -232,14 +235,14 @@ def adamw_update(
         The new weight.
     """
     scalars = dict(lr=lr, wd=wd, eta=eta, rescale_grad=lax.reshape(rescale_grad, ()))
-    return _step(rules.adamw, weight, grad, {"mean": mean, "var": var}, scalars,  # type: ignore[dict-item]
+    return _step(rules.adamw, weight, grad, {"mean": mean, "var": var}, scalars,
                  clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon)  # fmt: skip
 
 
 @operator("_mp_adamw_update", dtypes=first_share(2), grad=zero_grad)
 def mp_adamw_update(
     weight: Array, grad: Array, mean: Aux, var: Aux, weight32: Aux, rescale_grad: Array, *, lr: Traced,
-    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, wd: Traced = 0.0, eta: Traced,  # type: ignore[assignment]
+    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, wd: Traced = 0.0, eta: Traced,
     clip_gradient: float = -1.0,
 ) -> Updates:  # fmt: skip
     """Adam with decoupled weight decay on a float32 master copy.
@@ -253,14 +256,14 @@ def mp_adamw_update(
         The new weight, rounded from the new master.
     """
     scalars = dict(lr=lr, wd=wd, eta=eta, rescale_grad=lax.reshape(rescale_grad, ()))
-    return _step(rules.adamw, weight, grad, {"mean": mean, "var": var}, scalars, master=weight32,  # type: ignore[dict-item, arg-type]
+    return _step(rules.adamw, weight, grad, {"mean": mean, "var": var}, scalars, master=weight32,
                  clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon)  # fmt: skip
 
 
 @operator("ftml_update", grad=zero_grad)
 def ftml_update(
     weight: Array, grad: Array, d: Aux, v: Aux, z: Aux, *, lr: Traced, beta1: float = 0.6, beta2: float = 0.999,
-    epsilon: float = 1e-8, t: Traced, wd: Traced = 0.0, rescale_grad: Traced = 1.0, clip_grad: float = -1.0,  # type: ignore[assignment]
+    epsilon: float = 1e-8, t: Traced, wd: Traced = 0.0, rescale_grad: Traced = 1.0, clip_grad: float = -1.0,
 ) -> Updates:  # fmt: skip
     """Follow the moving leader.
 
@@ -271,7 +274,7 @@ def ftml_update(
     Returns:
         The new weight.
     """
-    return _step(rules.ftml, weight, grad, {"d": d, "v": v, "z": z},  # type: ignore[dict-item]
+    return _step(rules.ftml, weight, grad, {"d": d, "v": v, "z": z},
                  dict(lr=lr, wd=wd, rescale_grad=rescale_grad, t=t), clip=clip_grad, beta1=beta1, beta2=beta2,
                  epsilon=epsilon)  # fmt: skip
 
@@ -279,7 +282,7 @@ def ftml_update(
 @operator("ftrl_update", aliases=("_sparse_ftrl_update",), grad=zero_grad)
 def ftrl_update(
     weight: Array, grad: Array, z: Aux, n: Aux, *, lr: Traced, lamda1: float = 0.01, beta: float = 1.0,
-    wd: Traced = 0.0, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,  # type: ignore[assignment]
+    wd: Traced = 0.0, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,
 ) -> Updates:  # fmt: skip
     """Follow the regularized leader.
 
@@ -290,14 +293,14 @@ def ftrl_update(
     Returns:
         The new weight.
     """
-    return _step(rules.ftrl, weight, grad, {"z": z, "n": n}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),  # type: ignore[dict-item]
+    return _step(rules.ftrl, weight, grad, {"z": z, "n": n}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),
                  clip=clip_gradient, lamda1=lamda1, beta=beta)  # fmt: skip
 
 
 @operator("rmsprop_update", grad=zero_grad)
 def rmsprop_update(
-    weight: Array, grad: Array, n: Aux, *, lr: Traced, gamma1: float = 0.95, epsilon: float = 1e-8, wd: Traced = 0.0,  # type: ignore[assignment]
-    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, n: Aux, *, lr: Traced, gamma1: float = 0.95, epsilon: float = 1e-8, wd: Traced = 0.0,
+    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0,
 ) -> Updates:  # fmt: skip
     """RMSProp as in Hinton's lecture.
 
@@ -308,14 +311,14 @@ def rmsprop_update(
     Returns:
         The new weight.
     """
-    return _step(rules.rmsprop, weight, grad, {"n": n}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),  # type: ignore[dict-item]
+    return _step(rules.rmsprop, weight, grad, {"n": n}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),
                  clip=clip_gradient, gamma1=gamma1, epsilon=epsilon, clip_weights=clip_weights)  # fmt: skip
 
 
 @operator("rmspropalex_update", grad=zero_grad)
 def rmspropalex_update(
     weight: Array, grad: Array, n: Aux, g: Aux, delta: Aux, *, lr: Traced, gamma1: float = 0.95, gamma2: float = 0.9,
-    epsilon: float = 1e-8, wd: Traced = 0.0, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,  # type: ignore[assignment]
+    epsilon: float = 1e-8, wd: Traced = 0.0, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,
     clip_weights: float = -1.0,
 ) -> Updates:  # fmt: skip
     """RMSProp centered and with momentum, as by Graves.
@@ -326,15 +329,15 @@ def rmspropalex_update(
     Returns:
         The new weight.
     """
-    return _step(rules.rmsprop_centered, weight, grad, {"n": n, "g": g, "delta": delta},  # type: ignore[dict-item]
+    return _step(rules.rmsprop_centered, weight, grad, {"n": n, "g": g, "delta": delta},
                  dict(lr=lr, wd=wd, rescale_grad=rescale_grad), clip=clip_gradient, gamma1=gamma1, gamma2=gamma2,
                  epsilon=epsilon, clip_weights=clip_weights)  # fmt: skip
 
 
 @operator("_sparse_adagrad_update", grad=zero_grad)
 def sparse_adagrad_update(
-    weight: Array, grad: Array, history: Aux, *, lr: Traced, epsilon: float = 1e-7, wd: Traced = 0.0,  # type: ignore[assignment]
-    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, history: Aux, *, lr: Traced, epsilon: float = 1e-7, wd: Traced = 0.0,
+    rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,
 ) -> Updates:  # fmt: skip
     """Adagrad; MXNet has the operator for row-sparse gradients only, here dense ones are taken too.
 
@@ -344,13 +347,13 @@ def sparse_adagrad_update(
     Returns:
         The new weight.
     """
-    return _step(rules.adagrad, weight, grad, {"history": history}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),  # type: ignore[dict-item]
+    return _step(rules.adagrad, weight, grad, {"history": history}, dict(lr=lr, wd=wd, rescale_grad=rescale_grad),
                  clip=clip_gradient, epsilon=rules.single(epsilon))  # fmt: skip
 
 
 @operator("_contrib_group_adagrad_update", grad=zero_grad)
 def group_adagrad_update(
-    weight: Array, grad: Array, history: Aux, *, lr: Traced, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,  # type: ignore[assignment]
+    weight: Array, grad: Array, history: Aux, *, lr: Traced, rescale_grad: Traced = 1.0, clip_gradient: float = -1.0,
     epsilon: float = 1e-5,
 ) -> Updates:  # fmt: skip
     """Adagrad with one number of history per row.
@@ -362,24 +365,33 @@ def group_adagrad_update(
     Returns:
         The new weight.
     """
-    return _step(rules.group_adagrad, weight, grad, {"history": history}, dict(lr=lr, rescale_grad=rescale_grad),  # type: ignore[dict-item]
+    return _step(rules.group_adagrad, weight, grad, {"history": history}, dict(lr=lr, rescale_grad=rescale_grad),
                  clip=clip_gradient, epsilon=rules.single(epsilon))  # fmt: skip
 
 
 def _lamb_phase1(
-    base: Array, grad: Array, mean: Array, var: Array, scalars: dict[str, Any], out_dtype: np.dtype, **static: Any
+    base: Array,
+    grad: Array,
+    mean: Array,
+    var: Array,
+    scalars: dict[str, Any],
+    out_dtype: np.dtype,
+    **static: Any,
 ) -> Updates:
     dtype = rules.working_dtype(base.dtype)
     cast = {name: lax.convert_element_type(value, dtype) for name, value in scalars.items()}
     wide = [lax.convert_element_type(a, dtype) for a in (base, grad, mean, var)]
     direction, new_mean, new_var = rules.lamb_direction(*wide, **cast, **static)
-    return direction.astype(out_dtype), {"mean": new_mean.astype(mean.dtype), "var": new_var.astype(var.dtype)}
+    return direction.astype(out_dtype), {
+        "mean": new_mean.astype(mean.dtype),
+        "var": new_var.astype(var.dtype),
+    }
 
 
 @operator("lamb_update_phase1", grad=zero_grad)
 def lamb_update_phase1(
     weight: Array, grad: Array, mean: Aux, var: Aux, *, beta1: float = 0.9, beta2: float = 0.999,
-    epsilon: float = 1e-6, t: Traced, bias_correction: bool = True, wd: Traced, rescale_grad: Traced = 1.0,  # type: ignore[assignment]
+    epsilon: float = 1e-6, t: Traced, bias_correction: bool = True, wd: Traced, rescale_grad: Traced = 1.0,
     clip_gradient: float = -1.0,
 ) -> Updates:  # fmt: skip
     """The direction of a LAMB step.
@@ -391,7 +403,7 @@ def lamb_update_phase1(
     Returns:
         The direction, to be given to lamb_update_phase2.
     """
-    return _lamb_phase1(weight, grad, mean, var, dict(t=t, wd=wd, rescale_grad=rescale_grad), weight.dtype,  # type: ignore[arg-type]
+    return _lamb_phase1(weight, grad, mean, var, dict(t=t, wd=wd, rescale_grad=rescale_grad), weight.dtype,
                         clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon,
                         bias_correction=bias_correction)  # fmt: skip
 
@@ -399,7 +411,7 @@ def lamb_update_phase1(
 @operator("mp_lamb_update_phase1", dtypes=first_share(2), grad=zero_grad)
 def mp_lamb_update_phase1(
     weight: Array, grad: Array, mean: Aux, var: Aux, weight32: Array, *, beta1: float = 0.9, beta2: float = 0.999,
-    epsilon: float = 1e-6, t: Traced, bias_correction: bool = True, wd: Traced, rescale_grad: Traced = 1.0,  # type: ignore[assignment]
+    epsilon: float = 1e-6, t: Traced, bias_correction: bool = True, wd: Traced, rescale_grad: Traced = 1.0,
     clip_gradient: float = -1.0,
 ) -> Updates:  # fmt: skip
     """The direction of a LAMB step, from a float32 master copy.
@@ -411,14 +423,21 @@ def mp_lamb_update_phase1(
     Returns:
         The float32 direction, to be given to mp_lamb_update_phase2.
     """
-    return _lamb_phase1(weight32, grad, mean, var, dict(t=t, wd=wd, rescale_grad=rescale_grad), FLOAT32,  # type: ignore[arg-type]
+    return _lamb_phase1(weight32, grad, mean, var, dict(t=t, wd=wd, rescale_grad=rescale_grad), FLOAT32,
                         clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon,
                         bias_correction=bias_correction)  # fmt: skip
 
 
 @operator("lamb_update_phase2", grad=zero_grad)
 def lamb_update_phase2(
-    weight: Array, g: Array, r1: Array, r2: Array, *, lr: Traced, lower_bound: float = -1.0, upper_bound: float = -1.0
+    weight: Array,
+    g: Array,
+    r1: Array,
+    r2: Array,
+    *,
+    lr: Traced,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
 ) -> Array:
     """A LAMB step along a direction.
 
@@ -452,6 +471,6 @@ def mp_lamb_update_phase2(
     Returns:
         The new weight, rounded from the new master.
     """
-    (new,) = rules.lamb_step(weight32, g, r1, r2, lr=lax.convert_element_type(lr, FLOAT32),  # type: ignore[arg-type]
+    (new,) = rules.lamb_step(weight32, g, r1, r2, lr=lax.convert_element_type(lr, FLOAT32),
                              lower_bound=lower_bound, upper_bound=upper_bound)  # fmt: skip
     return jnp.asarray(new, weight.dtype), {"weight32": new}

@@ -1,12 +1,16 @@
 """Operators that draw random numbers.
 
-The seven distributions are rows of a table; each row gives three operators: ``_random_<name>`` (scalar parameters),
-``_random_<name>_like`` (the shape of an array) and ``_sample_<name>`` (one distribution per array element).
-MXNet's own stream of numbers is not reproduced: the same seed gives other numbers of the same distribution.
+The seven distributions are rows of a table; each row gives three operators: ``_random_<name>`` (scalar
+parameters), ``_random_<name>_like`` (the shape of an array) and ``_sample_<name>`` (one distribution per
+array element). MXNet's own stream of numbers is not reproduced: the same seed gives other numbers of the
+same distribution.
 """
 
 from __future__ import annotations
 
+# Annotations of parameters (Traced, Aux, DType) name kinds of attributes; the values are floats and arrays.
+# pyright: reportArgumentType=false, reportOperatorIssue=false, reportAttributeAccessIssue=false
+# pyright: reportReturnType=false, reportCallIssue=false, reportRedeclaration=false
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import is_floating
@@ -23,9 +27,8 @@ from gluonjax._base.errors import OperatorError
 from gluonjax._ops.opdef import check, operator, zero_grad
 from gluonjax._ops.update_rules import HALF
 
-Array = jax.Array
-
-# Range checks of traced attributes, which the operator's function cannot see: the engine calls them before dispatch.
+# Range checks of traced attributes, which the operator's function cannot see: the engine calls them before
+# dispatch.
 VALUE_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {}
 
 # A Poisson rate beyond this is drawn as if it were this: the sampler works in 32-bit integers.
@@ -92,7 +95,10 @@ def ordered(attrs: dict[str, Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Distribution:
-    """One row: how to draw, the parameters' names with defaults, their names as arrays, and what is checked."""
+    """One row.
+
+    How to draw, the parameters' names with defaults, their names as arrays, and what is checked.
+    """
 
     name: str
     draw: Callable[..., Array]
@@ -135,7 +141,10 @@ DISTRIBUTIONS = (
 def _draw_as(draw: Callable[..., Array], key: Array, shape: Any, dtype: Any, parameters: Any) -> Array:
     """Draw in float32 or float64 and round to the wanted dtype."""
     wanted = np.dtype(np.float32) if dtype is None else np.dtype(dtype)
-    check(is_floating(wanted), f"random numbers: dtype {wanted} is no floating type; use float16, float32 or float64")
+    check(
+        is_floating(wanted),
+        f"random numbers: dtype {wanted} is no floating type; use float16, float32 or float64",
+    )
     inner = np.dtype(np.float32) if wanted in HALF else wanted
     values = [lax.convert_element_type(value, inner) for value in parameters]
     return draw(key, tuple(shape), inner, *values).astype(wanted)
@@ -154,7 +163,7 @@ def _named(function: Callable[..., Any], name: str, doc: str, parameters: list[i
     """Give a generic function the signature that the operator is read from."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__signature__ = inspect.Signature(parameters)
     function.__annotations__ = {
         p.name: p.annotation for p in parameters if p.annotation is not inspect.Parameter.empty
     }
@@ -167,7 +176,8 @@ def _register_scalar(row: Distribution) -> None:
         return _draw_as(row.draw, key, _given(name, shape), dtype, [values[n] for n in row.scalars])
 
     _named(draw, name, f"Draw from {row.about}.\n\nArgs:\n    {', '.join(row.scalars)}: parameters.\n"
-           "    shape: shape of the result.\n    ctx: device of the result.\n    dtype: floating type (float32).\n\n"
+           "    shape: shape of the result.\n    ctx: device of the result.\n    dtype: floating "
+           "type (float32).\n\n"
            "Returns:\n    An array of the given shape.", [
         *(_keyword(n, Traced, default) for n, default in row.scalars.items()),
         _keyword("shape", tuple[int, ...] | None, None), _keyword("ctx", str, ""),
@@ -199,7 +209,10 @@ def _register_sample(row: Distribution) -> None:
 
     def draw(*parameters: Array, key: Array, shape: Any, dtype: Any) -> Array:
         shapes = {p.shape for p in parameters}
-        check(len(shapes) == 1, f"{name}: {' and '.join(row.arrays)} have shapes {sorted(shapes)}; they must agree")
+        check(
+            len(shapes) == 1,
+            f"{name}: {' and '.join(row.arrays)} have shapes {sorted(shapes)}; they must agree",
+        )
         whole = parameters[0].shape + tuple(shape)
         lifted = [lax.broadcast_in_dim(p, whole, range(p.ndim)) for p in parameters]
         return _draw_as(row.draw, key, whole, dtype, lifted)
@@ -258,18 +271,20 @@ VALUE_CHECKS["_random_randint"] = _check_randint
     outputs=lambda attrs: ("output", "log_prob") if attrs.get_prob else ("output",),
 )
 def sample_multinomial(
-    data: Array, *, shape: tuple[int, ...] = (), get_prob: bool = False, dtype: DType = np.dtype(np.int32), key: Any  # type: ignore[assignment]
+    data: Array, *, shape: tuple[int, ...] = (), get_prob: bool = False, dtype: DType = np.dtype(np.int32), key: Any
 ) -> Any:  # fmt: skip
     """Draw indices with given probabilities.
 
     Args:
         data: (k,) or (..., k), probabilities along the last axis.
         shape: how many draws per row.
-        get_prob: also return the log probability of what was drawn; its gradient reaches data (policy gradients).
+        get_prob: also return the log probability of what was drawn; its gradient reaches data (policy
+            gradients).
         dtype: type of the indices.
 
     Returns:
-        Indices of shape (...) + shape; one row without shape gives (1,). With get_prob, (indices, log probability).
+        Indices of shape (...) + shape; one row without shape gives (1,). With get_prob, (indices, log
+        probability).
     """
     check(is_floating(data.dtype), f"_sample_multinomial: data has dtype {data.dtype}; it must be floating")
     check(data.ndim >= 1, "_sample_multinomial: data has no axis of probabilities; give shape (k,) or (n, k)")
@@ -319,9 +334,10 @@ def sample_unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = Non
         shape is not None and len(shape) == 2,
         f"_sample_unique_zipfian: shape is {shape}; it must have two dimensions (rows, draws per row)",
     )
-    rows, draws = shape  # type: ignore[misc]
+    rows, draws = shape or (0, 0)
     check(
-        draws <= range_max, f"_sample_unique_zipfian: {draws} different classes are wanted of {range_max}; draw fewer"
+        draws <= range_max,
+        f"_sample_unique_zipfian: {draws} different classes are wanted of {range_max}; draw fewer",
     )
     words = np.asarray(jax.random.key_data(key)).reshape(-1)
     source = np.random.Generator(np.random.Philox([int(word) for word in words]))

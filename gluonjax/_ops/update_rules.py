@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from gluonjax._base.dtypes import BFLOAT16
 
-Array = jax.Array
 Scalar = Any
 HALF = (np.dtype(np.float16), BFLOAT16)
 
@@ -33,7 +31,10 @@ def single(value: float) -> float:
 
 
 def complement(value: float) -> float:
-    """``1 - value`` in float32: for 0.999 it differs from 0.001 in the fifth digit, which shows in variances."""
+    """``1 - value`` in float32.
+
+    For 0.999 it differs from 0.001 in the fifth digit, which shows in variances.
+    """
     return float(np.float32(1) - np.float32(value))
 
 
@@ -93,7 +94,10 @@ def sgd_momentum(
     weight: Array, grad: Array, mom: Array, *, lr: Scalar, wd: Scalar, rescale_grad: Scalar, clip: float | None,
     momentum: Scalar,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Heavy ball. ``mom`` holds the last step, so it is subtracted from by the learning rate of its own time."""
+    """Heavy ball.
+
+    ``mom`` holds the last step, so it is subtracted from by the learning rate of its own time.
+    """
     push = lr * wd * weight + lr * bounded(rescale_grad * grad, clip)
     mom = momentum * mom - push
     return weight + mom, mom
@@ -118,7 +122,10 @@ def nesterov(
 def sign_sgd(
     weight: Array, grad: Array, *, lr: Scalar, wd: Scalar, rescale_grad: Scalar, clip: float | None
 ) -> tuple[Array, ...]:
-    """Steps of equal size. MXNet looks at the raw gradient's sign only: scaling and clipping do not matter."""
+    """Steps of equal size.
+
+    MXNet looks at the raw gradient's sign only: scaling and clipping do not matter.
+    """
     return ((1 - lr * wd) * weight - lr * lax.sign(grad),)
 
 
@@ -132,9 +139,7 @@ def signum(
     return (1 - lr * single(wd_lh)) * weight + lr * lax.sign(mom), mom
 
 
-def moments(
-    grad: Array, mean: Array, var: Array, beta1: float, beta2: float
-) -> tuple[Array, Array]:
+def moments(grad: Array, mean: Array, var: Array, beta1: float, beta2: float) -> tuple[Array, Array]:
     """One step of both running averages that the Adam family keeps."""
     mean = single(beta1) * mean + complement(beta1) * grad
     var = single(beta2) * var + complement(beta2) * grad * grad
@@ -145,7 +150,10 @@ def adam(
     weight: Array, grad: Array, mean: Array, var: Array, *, lr: Scalar, wd: Scalar, rescale_grad: Scalar,
     clip: float | None, beta1: float, beta2: float, epsilon: float,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Adam without bias correction: the optimizer puts the correction into ``lr``. The decay is clipped too."""
+    """Adam without bias correction.
+
+    The optimizer puts the correction into ``lr``. The decay is clipped too.
+    """
     full = bounded(grad * rescale_grad + weight * wd, clip)
     mean, var = moments(full, mean, var, beta1, beta2)
     return weight - lr * mean / (lax.sqrt(var) + single(epsilon)), mean, var
@@ -161,7 +169,9 @@ def adamw(
     new_mean, new_var = moments(scaled, mean, var, beta1, beta2)
     step = lr * new_mean / (lax.sqrt(new_var) + single(epsilon)) + wd * weight
     new = (weight - eta * step, new_mean, new_var)
-    return tuple(lax.select(jnp.broadcast_to(usable, a.shape), a, b) for a, b in zip(new, (weight, mean, var)))
+    return tuple(
+        lax.select(jnp.broadcast_to(usable, a.shape), a, b) for a, b in zip(new, (weight, mean, var))
+    )
 
 
 def ftml(
@@ -250,14 +260,19 @@ def lamb_step(
     weight: Array, direction: Array, weight_norm: Array, direction_norm: Array, *, lr: Scalar,
     lower_bound: float | None, upper_bound: float | None,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """The second half of LAMB: a step scaled by the ratio of norms (0-d, or shape (1,)); a zero norm means 1."""
+    """The second half of LAMB.
+
+    A step scaled by the ratio of norms (0-d, or shape (1,)); a zero norm means 1.
+    """
     size, length = (lax.reshape(norm, ()) for norm in (weight_norm, direction_norm))
     if lower_bound is not None and lower_bound >= 0:
         size = lax.max(size, np.asarray(lower_bound, size.dtype))
     if upper_bound is not None and upper_bound >= 0:
         size = lax.min(size, np.asarray(upper_bound, size.dtype))
     none = (size == 0) | (length == 0)
-    ratio = lax.select(none, lax.full_like(size, 1), size / lax.select(none, lax.full_like(length, 1), length))
+    ratio = lax.select(
+        none, lax.full_like(size, 1), size / lax.select(none, lax.full_like(length, 1), length)
+    )
     return (weight - lr * ratio * direction,)
 
 
@@ -270,7 +285,13 @@ def lamb(
         weight, grad, mean, var, t=t, wd=wd, rescale_grad=rescale_grad, **moment_settings
     )
     (weight,) = lamb_step(
-        weight, direction, norm(weight), norm(direction), lr=lr, lower_bound=lower_bound, upper_bound=upper_bound
+        weight,
+        direction,
+        norm(weight),
+        norm(direction),
+        lr=lr,
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
     )
     return weight, mean, var
 
@@ -281,7 +302,14 @@ def norm(array: Array) -> Array:
 
 
 def lars_rate(
-    lr: Scalar, weight_norm: Array, grad_norm: Array, wd: Scalar, rescale_grad: Scalar, *, eta: float, eps: float
+    lr: Scalar,
+    weight_norm: Array,
+    grad_norm: Array,
+    wd: Scalar,
+    rescale_grad: Scalar,
+    *,
+    eta: float,
+    eps: float,
 ) -> Array:
     """The layer's learning rate under LARS; ``lr`` itself where one of the norms is zero."""
     scale = grad_norm * rescale_grad + wd * weight_norm + single(eps)
@@ -295,8 +323,13 @@ def lars(
     weight: Array, grad: Array, *mom: Array, lr: Scalar, wd: Scalar, rescale_grad: Scalar, momentum: Scalar,
     adapt: Scalar, clip: float | None, eta: float, eps: float,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Descent with the learning rate of ``lars_rate``; ``adapt`` is 0 for parameters that keep the plain rate."""
+    """Descent with the learning rate of ``lars_rate``.
+
+    ``adapt`` is 0 for parameters that keep the plain rate.
+    """
     layer = lars_rate(lr, norm(weight), norm(grad), wd, rescale_grad, eta=eta, eps=eps)
     lr = lax.select(adapt > 0, layer, lr)
     common = dict(lr=lr, wd=wd, rescale_grad=rescale_grad, clip=clip)
-    return sgd_momentum(weight, grad, *mom, momentum=momentum, **common) if mom else sgd(weight, grad, **common)
+    return (
+        sgd_momentum(weight, grad, *mom, momentum=momentum, **common) if mom else sgd(weight, grad, **common)
+    )

@@ -37,7 +37,8 @@ class Constant(Parameter):
         self._grad_req = "null"
         if request != "null":
             warnings.warn(
-                f'Constant parameter "{self.name}" does not support grad_req other than "null", and new value '
+                f'Constant parameter "{self.name}" does not support grad_req other than "null", and '
+                f'new value '
                 f'"{request}" is ignored.',
                 stacklevel=2,
             )

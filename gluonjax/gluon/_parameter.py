@@ -14,7 +14,11 @@ from gluonjax import symbol as sym
 from gluonjax._base.devices import CPU0, Context, current_context
 from gluonjax._base.scopes import modes
 from gluonjax.gluon._errors import (
-    ArgumentError, ArgumentTypeError, DeferredInitializationError, MXNetError, ParameterMismatch,
+    ArgumentError,
+    ArgumentTypeError,
+    DeferredInitializationError,
+    MXNetError,
+    ParameterMismatch,
 )  # fmt: skip
 from gluonjax.gluon.utils import shape_is_known
 from gluonjax.ndarray import NDArray
@@ -27,13 +31,17 @@ GRADIENT_REQUESTS = ("write", "add", "null")
 UNKNOWN = (0, -1)
 
 NOT_INITIALIZED = (
-    "Parameter '{name}' has not been initialized. Note that you should initialize parameters and create Trainer "
-    "with Block.collect_params() instead of Block.params because the later does not include Parameters of nested "
+    "Parameter '{name}' has not been initialized. Note that you should initialize parameters and "
+    "create Trainer "
+    "with Block.collect_params() instead of Block.params because the later does not include "
+    "Parameters of nested "
     "child Blocks"
 )
 STILL_DEFERRED = (
-    "Parameter '{name}' has not been initialized yet because initialization was deferred. Actual initialization "
-    "happens during the first forward pass. Please pass one batch of data through the network before accessing "
+    "Parameter '{name}' has not been initialized yet because initialization was deferred. Actual "
+    "initialization "
+    "happens during the first forward pass. Please pass one batch of data through the network before "
+    "accessing "
     "Parameters. You can also avoid deferred initialization by specifying in_units, num_features, etc., for "
     "network layers."
 )
@@ -114,7 +122,7 @@ class Parameter:
         if self._data is not None and self._grad is not None:
             autograd.mark_variables(self._data, self._grad, self.grad_req)
 
-    # -- description ---------------------------------------------------------------------------------------------
+    # -- description ----------------------------------------------------------------------------------------
 
     @property
     def grad_req(self) -> str:
@@ -172,7 +180,7 @@ class Parameter:
             )  # fmt: skip
         return self._var
 
-    # -- initialization ------------------------------------------------------------------------------------------
+    # -- initialization -------------------------------------------------------------------------------------
 
     def initialize(
         self,
@@ -191,7 +199,8 @@ class Parameter:
         """
         if self._data is not None and not force_reinit:
             warnings.warn(
-                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to re-initialize.",
+                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to "
+                f"re-initialize.",
                 stacklevel=2,
             )
             return
@@ -280,7 +289,8 @@ class Parameter:
             if not cast_dtype:
                 raise ParameterMismatch(
                     f"Failed loading Parameter '{self.name}' from saved params: dtype incompatible expected "
-                    f"{self.dtype} vs saved {data.dtype}. Set cast_dtype=True to cast the dtype of saved params."
+                    f"{self.dtype} vs saved {data.dtype}. Set cast_dtype=True to cast the dtype of "
+                    f"saved params."
                 )
             if dtype_source == "current":
                 data = data.astype(self.dtype)
@@ -291,10 +301,17 @@ class Parameter:
         self._load_onto(data, None if ctx is None else _as_contexts(ctx))
 
     def _load_onto(self, data: NDArray, contexts: list[Context] | None) -> None:
-        present = self._ctx_list if self._data is not None else self._deferred_init[1] if self._deferred_init else None
+        present = (
+            self._ctx_list
+            if self._data is not None
+            else self._deferred_init[1]
+            if self._deferred_init
+            else None
+        )
         if present is not None and contexts is not None and set(contexts) != set(present):
             raise ParameterMismatch(
-                f"Failed to load Parameter '{self.name}' on {contexts} because it was previous initialized on "
+                f"Failed to load Parameter '{self.name}' on {contexts} because it was previous "
+                f"initialized on "
                 f"{present}."
             )
         if self._data is not None:
@@ -304,7 +321,7 @@ class Parameter:
                 self._place(data, present or contexts or [CPU0])
         self._deferred_init = ()
 
-    # -- access --------------------------------------------------------------------------------------------------
+    # -- access ---------------------------------------------------------------------------------------------
 
     def _check_and_get(self, arrays: list[NDArray] | None, ctx: Any) -> Any:
         """One of the per-context arrays (``ctx=list``: all of them), or the error that says why there is none."""
@@ -323,14 +340,16 @@ class Parameter:
             if context is ctx:
                 return array
         raise MXNetError(
-            f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized on {contexts}."
+            f"Parameter '{self.name}' was not initialized on context {ctx}. It was only initialized "
+            f"on {contexts}."
         )
 
     def data(self, ctx: Context | None = None) -> NDArray:
         """The value on one context; without ``ctx`` the only one, or that of the current context."""
         if self._stype != "default":
             raise MXNetError(
-                f"Cannot return a copy of Parameter '{self.name}' on ctx {ctx} via data() because its storage type "
+                f"Cannot return a copy of Parameter '{self.name}' on ctx {ctx} via data() because its "
+                f"storage type "
                 f"is {self._stype}. Please use row_sparse_data() instead."
             )
         arrays = self._data
@@ -342,7 +361,8 @@ class Parameter:
         """The values on all contexts, in the order of ``list_ctx()``."""
         if self._stype != "default":
             raise MXNetError(
-                f"Cannot return copies of Parameter '{self.name}' on all contexts via list_data() because its "
+                f"Cannot return copies of Parameter '{self.name}' on all contexts via list_data() "
+                f"because its "
                 f"storage type is {self._stype}. Please use row_sparse_data() instead."
             )
         return self._check_and_get(self._data, list)
@@ -372,7 +392,8 @@ class Parameter:
         """The rows ``row_id`` of a row_sparse parameter, on row_id's context."""
         if self._stype != "row_sparse":
             raise MXNetError(
-                f"Cannot return a copy of Parameter {self.name} via row_sparse_data() because its storage type is "
+                f"Cannot return a copy of Parameter {self.name} via row_sparse_data() because its "
+                f"storage type is "
                 f"{self._stype}. Please use data() instead."
             )
         return self._pull_rows(row_id.context if isinstance(row_id, NDArray) else None, row_id)
@@ -397,7 +418,7 @@ class Parameter:
         self._trainer._row_sparse_pull(self, found, row_id)
         return found
 
-    # -- changes -------------------------------------------------------------------------------------------------
+    # -- changes --------------------------------------------------------------------------------------------
 
     def set_data(self, data: Any) -> None:
         """Write a value into the arrays on all contexts."""
@@ -422,7 +443,9 @@ class Parameter:
             if gradient.stype == "default":
                 gradient[:] = 0
             else:
-                _overwrite(gradient, nd.zeros(gradient.shape, gradient.context, gradient.dtype, gradient.stype))
+                _overwrite(
+                    gradient, nd.zeros(gradient.shape, gradient.context, gradient.dtype, gradient.stype)
+                )
 
     def reset_ctx(self, ctx: Any) -> None:
         """Move the parameter to other contexts, averaging the copies that there are."""

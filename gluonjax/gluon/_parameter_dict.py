@@ -11,8 +11,8 @@ import numpy as np
 from gluonjax import initializer
 from gluonjax import ndarray as nd
 from gluonjax._base.devices import Context
-from gluonjax.gluon._errors import ArgumentError, NoConstantError, ParameterMismatch
 from gluonjax.gluon._constant import Constant
+from gluonjax.gluon._errors import ArgumentError, NoConstantError, ParameterMismatch
 from gluonjax.gluon._parameter import UNKNOWN, Parameter
 
 NAMING_HELP = (
@@ -72,7 +72,7 @@ class ParameterDict:
         """What is put in front of the names of new parameters."""
         return self._prefix
 
-    # -- creation ------------------------------------------------------------------------------------------------
+    # -- creation -------------------------------------------------------------------------------------------
 
     def _find(self, full_name: str) -> Parameter | None:
         found = self._params.get(full_name)
@@ -105,7 +105,8 @@ class ParameterDict:
         if found is None:
             if value is None:
                 raise NoConstantError(
-                    f"No constant named '{full_name}'. Please specify value if you want to create a new constant."
+                    f"No constant named '{full_name}'. Please specify value if you want to create a "
+                    f"new constant."
                 )
             found = self._params[full_name] = Constant(full_name, value)
             return found
@@ -114,7 +115,9 @@ class ParameterDict:
         if value is not None:
             given = value.asnumpy() if isinstance(value, nd.NDArray) else np.asarray(value, found.value.dtype)
             if given.shape != found.value.shape or not (given == found.value.asnumpy()).all():
-                raise ParameterMismatch(f"Constant '{full_name}' already exists but it's value doesn't match new value")
+                raise ParameterMismatch(
+                    f"Constant '{full_name}' already exists but it's value doesn't match new value"
+                )
         return found
 
     def update(self, other: Any) -> None:
@@ -127,7 +130,7 @@ class ParameterDict:
                 )
         self._params.update(other.items())
 
-    # -- all at once ---------------------------------------------------------------------------------------------
+    # -- all at once ----------------------------------------------------------------------------------------
 
     def initialize(
         self,
@@ -161,7 +164,7 @@ class ParameterDict:
         for parameter in self.values():
             setattr(parameter, name, value)
 
-    # -- files ---------------------------------------------------------------------------------------------------
+    # -- files ----------------------------------------------------------------------------------------------
 
     def save(self, filename: str, strip_prefix: str = "") -> None:
         """Write all values to a .params file under their names less ``strip_prefix``."""
@@ -170,8 +173,10 @@ class ParameterDict:
             if not parameter.name.startswith(strip_prefix):
                 raise ArgumentError(
                     f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name "
-                    f"'{parameter.name}' does not start with '{strip_prefix}'. this may be due to your Block shares "
-                    "parameters from other Blocks or you forgot to use 'with name_scope()' when creating child "
+                    f"'{parameter.name}' does not start with '{strip_prefix}'. this may be due to "
+                    f"your Block shares "
+                    "parameters from other Blocks or you forgot to use 'with name_scope()' when "
+                    "creating child "
                     f"blocks. {NAMING_HELP}"
                 )
             arrays[parameter.name[len(strip_prefix) :]] = parameter._reduce()
@@ -198,7 +203,14 @@ class ParameterDict:
                     f"'{restore_prefix}'. {NAMING_HELP}"
                 )
         self.load_dict(
-            nd.load(filename), ctx, allow_missing, ignore_extra, restore_prefix, filename, cast_dtype, dtype_source
+            nd.load(filename),
+            ctx,
+            allow_missing,
+            ignore_extra,
+            restore_prefix,
+            filename,
+            cast_dtype,
+            dtype_source,
         )
 
     def load_dict(
@@ -208,7 +220,9 @@ class ParameterDict:
         """Read values from a dictionary of arrays; see ``load``."""
         where = f"file: {filename}" if filename else "param_dict"
         if not isinstance(param_dict, Mapping):
-            raise ArgumentError(f"ParameterDict.load: {where} holds unnamed arrays ({type(param_dict).__name__})")
+            raise ArgumentError(
+                f"ParameterDict.load: {where} holds unnamed arrays ({type(param_dict).__name__})"
+            )
         loaded = {restore_prefix + without_kind(key): value for key, value in param_dict.items()}
         skip = len(restore_prefix)
         if not allow_missing:
@@ -223,7 +237,8 @@ class ParameterDict:
                 self[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
             elif not ignore_extra:
                 raise ParameterMismatch(
-                    f"Parameter '{name[skip:]}' loaded from {where} is not present in ParameterDict, choices are: "
+                    f"Parameter '{name[skip:]}' loaded from {where} is not present in ParameterDict, "
+                    f"choices are: "
                     f"{brief(self.keys())}. Set ignore_extra to True to ignore. {SAME_PREFIX}{NAMING_HELP}"
                 )
 
@@ -259,7 +274,9 @@ def _reconcile(parameter: Parameter, attribute: str, wanted: Any) -> None:
     if wanted is None:
         return
     if attribute == "shape":
-        merged = _merge_shapes(parameter._shape or (), (wanted,) if isinstance(wanted, int) else tuple(wanted))
+        merged = _merge_shapes(
+            parameter._shape or (), (wanted,) if isinstance(wanted, int) else tuple(wanted)
+        )
         if merged is not None:
             parameter._shape = merged
             return
@@ -269,7 +286,8 @@ def _reconcile(parameter: Parameter, attribute: str, wanted: Any) -> None:
     elif wanted == stored:
         return
     raise ParameterMismatch(
-        f"Cannot retrieve Parameter '{parameter.name}' because desired attribute does not match with stored for "
+        f"Cannot retrieve Parameter '{parameter.name}' because desired attribute does not match with "
+        f"stored for "
         f"attribute '{attribute}': desired '{wanted}' vs stored '{stored}'."
     )
 

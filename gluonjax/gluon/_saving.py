@@ -23,7 +23,8 @@ def load_into(
         if not arrays and not block._collect_params_with_prefix():
             return
         raise ArgumentError(
-            f"load_parameters: {where} holds {len(arrays)} arrays without names; wanted a dictionary of name to array"
+            f"load_parameters: {where} holds {len(arrays)} arrays without names; wanted a dictionary "
+            f"of name to array"
         )
     loaded = {without_kind(key): value for key, value in arrays.items()}
     known, spelling = _naming_of(block, loaded)
@@ -34,7 +35,8 @@ def load_into(
             known[name]._load_init(value, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
         elif not ignore_extra:
             raise ParameterMismatch(
-                f"Parameter '{name}' loaded from {where} is not present in ParameterDict, which contains parameters "
+                f"Parameter '{name}' loaded from {where} is not present in ParameterDict, which "
+                f"contains parameters "
                 f"{brief(known)}. Set ignore_extra=True to ignore. "
             )
 
@@ -67,7 +69,8 @@ def _check_nothing_missing(
                 f"Parameter '{name}' is missing in {where}, which contains parameters: {brief(loaded)}. "
                 "Set allow_missing=True to ignore missing parameters. "
                 f"(Names were compared in their {spelling} form. If this file comes from export(), "
-                "SymbolBlock.imports reads it without the Python code. Please make sure source and target networks "
+                "SymbolBlock.imports reads it without the Python code. Please make sure source and "
+                "target networks "
                 "have the same prefix.)"
             )
 
@@ -112,7 +115,8 @@ def _restore(block: Block, model: Mapping[str, Any], counter: list[int]) -> None
     key = f"{type(block).__name__.lower()}{counter[0]}"
     if key not in model:
         raise ArgumentError(
-            f"Block.load: the file describes {sorted(model)} where this block has {key}; build the block with the "
+            f"Block.load: the file describes {sorted(model)} where this block has {key}; build the "
+            f"block with the "
             "same code that saved it"
         )
     entry = model[key]
@@ -126,7 +130,7 @@ def _restore(block: Block, model: Mapping[str, Any], counter: list[int]) -> None
         block._cached_graph = (inputs, load_json(entry["symbol"]))  # type: ignore[attr-defined]
         block._active = True  # type: ignore[attr-defined]
     own = block.params
-    renamed = [(f"{block.name}_{name[len(own.prefix):]}", parameter) for name, parameter in own.items()]
+    renamed = [(f"{block.name}_{name[len(own.prefix) :]}", parameter) for name, parameter in own.items()]
     own._params.clear()
     own._params.update(renamed)
     for child in block._children.values():

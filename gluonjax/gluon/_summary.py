@@ -61,7 +61,9 @@ def _print_table(rows: list[Row]) -> None:
     def line(*cells: Any) -> str:
         return "{:>20}  {:>42} {:>15}".format(*cells)
 
-    total, trainable, shared = (sum(getattr(row, part) for row in rows) for part in ("parameters", "trainable", "shared"))
+    total, trainable, shared = (
+        sum(getattr(row, part) for row in rows) for part in ("parameters", "trainable", "shared")
+    )
     print("-" * WIDTH)
     print(line("Layer (type)", "Output Shape", "Param #"))
     print("=" * WIDTH)

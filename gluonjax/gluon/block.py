@@ -18,7 +18,8 @@ from gluonjax.gluon.parameter import Parameter, ParameterDict
 from gluonjax.gluon.utils import HookHandle, _indent
 
 UNREGISTERED = (
-    '"{name}" is an unregistered container with Blocks. Note that Blocks inside the list, tuple or dict will not be '
+    '"{name}" is an unregistered container with Blocks. Note that Blocks inside the list, tuple or '
+    'dict will not be '
     "registered automatically. Make sure to register them using register_child() or switching to "
     "nn.Sequential/nn.HybridSequential instead. "
 )
@@ -60,7 +61,11 @@ class _BlockScope:
         """
         scope = cls.active()
         if prefix is None:
-            prefix = naming.NameManager.in_force().get(None, hint) + "_" if scope is None else scope.next_prefix(hint)
+            prefix = (
+                naming.NameManager.in_force().get(None, hint) + "_"
+                if scope is None
+                else scope.next_prefix(hint)
+            )
         if params is not None:
             own = ParameterDict(params.prefix, params)
         elif scope is None:
@@ -129,7 +134,8 @@ class Block:
         elif isinstance(value, Parameter):
             if name in self._reg_params:
                 raise ArgumentError(
-                    f"Overriding Parameter attribute {name} is not allowed. If you want to share parameters between "
+                    f"Overriding Parameter attribute {name} is not allowed. If you want to share "
+                    f"parameters between "
                     "blocks, please set 'params' at Block construction instead."
                 )
             self._reg_params[name] = value
@@ -138,7 +144,7 @@ class Block:
     def _alias(self) -> str:
         return type(self).__name__.lower()
 
-    # -- names and parameters ------------------------------------------------------------------------------------
+    # -- names and parameters -------------------------------------------------------------------------------
 
     @property
     def prefix(self) -> str:
@@ -191,7 +197,7 @@ class Block:
             if any(id(block) not in registered for block in _blocks_within(value)):
                 warnings.warn(UNREGISTERED.format(name=f"{type(self).__name__}.{name}"), stacklevel=3)
 
-    # -- the tree ------------------------------------------------------------------------------------------------
+    # -- the tree -------------------------------------------------------------------------------------------
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make a block part of this one; assigning it to an attribute does so too."""
@@ -243,7 +249,7 @@ class Block:
         for name, child in self._children.items():
             yield from child._paths(f"{path}.{name}" if path else name)
 
-    # -- running -------------------------------------------------------------------------------------------------
+    # -- running --------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the hooks and ``forward``."""
@@ -268,7 +274,9 @@ class Block:
         """Call ``hook(block, inputs, output)`` after every forward, until the returned handle is detached."""
         return _attach(self._forward_hooks, hook)
 
-    def register_op_hook(self, callback: Callable[[str, str, nd.NDArray], Any], monitor_all: bool = False) -> None:
+    def register_op_hook(
+        self, callback: Callable[[str, str, nd.NDArray], Any], monitor_all: bool = False
+    ) -> None:
         """Call ``callback(node output name, operator, array)`` for every operator of hybridized blocks below."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
@@ -279,7 +287,7 @@ class Block:
 
         print_summary(self, inputs)
 
-    # -- files ---------------------------------------------------------------------------------------------------
+    # -- files ----------------------------------------------------------------------------------------------
 
     def save_parameters(self, filename: str, deduplicate: bool = False) -> None:
         """Write all values to a .params file under structural names, for ``load_parameters``.
@@ -297,7 +305,8 @@ class Block:
     def save_params(self, filename: str) -> None:
         """Deprecated spelling of ``save_parameters``, with prefixed names in the file."""
         warnings.warn(
-            "save_params is deprecated. Please use save_parameters. Note that if you want load from SymbolBlock "
+            "save_params is deprecated. Please use save_parameters. Note that if you want load from "
+            "SymbolBlock "
             "later, please use export instead. For details, see "
             "https://mxnet.apache.org/tutorials/gluon/save_load_params.html",
             stacklevel=2,
@@ -319,14 +328,18 @@ class Block:
             dtype_source: see ``cast_dtype``.
         """
         loaded = nd.load(filename)
-        self.load_dict(loaded, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, _where=f"file '{filename}'")
+        self.load_dict(
+            loaded, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, _where=f"file '{filename}'"
+        )
 
     def load_dict(
         self, param_dict: Any, ctx: Any = None, allow_missing: bool = False, ignore_extra: bool = False,
         cast_dtype: bool = False, dtype_source: str = "current", *, _where: str = "param_dict",
     ) -> None:  # fmt: skip
         """Read values from a dictionary of arrays; see ``load_parameters``."""
-        _saving.load_into(self, param_dict, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, _where)
+        _saving.load_into(
+            self, param_dict, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, _where
+        )
 
     def load_params(
         self, filename: str, ctx: Any = None, allow_missing: bool = False, ignore_extra: bool = False

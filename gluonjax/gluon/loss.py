@@ -35,7 +35,9 @@ class Loss(HybridBlock):
         if weight is None:
             return loss
         if not isinstance(weight, (int, float)):
-            raise ArgumentTypeError(f"{type(self).__name__}: weight must be a number, got {type(weight).__name__}")
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: weight must be a number, got {type(weight).__name__}"
+            )
         return loss * weight
 
     def _average(self, F: Any, loss: Any, sample_weight: Any, weight: float | None = None) -> Any:
@@ -60,7 +62,9 @@ class L2Loss(Loss):
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         difference = F.reshape_like(label, pred) - pred
-        return self._average(F, F.square(difference), sample_weight, (1.0 if self._weight is None else self._weight) / 2)
+        return self._average(
+            F, F.square(difference), sample_weight, (1.0 if self._weight is None else self._weight) / 2
+        )
 
 
 class L1Loss(Loss):
@@ -180,7 +184,9 @@ class CTCLoss(Loss):
     ) -> None:
         for given, accepted in ((layout, ("NTC", "TNC")), (label_layout, ("NT", "TN"))):
             if given not in accepted:
-                raise ArgumentError(f"CTCLoss: only {accepted[0]!r} and {accepted[1]!r} are supported. Got: {given!r}")
+                raise ArgumentError(
+                    f"CTCLoss: only {accepted[0]!r} and {accepted[1]!r} are supported. Got: {given!r}"
+                )
         self._layout = layout
         self._label_layout = label_layout
         super().__init__(weight, label_layout.find("N"), **kwargs)
@@ -202,7 +208,9 @@ class CTCLoss(Loss):
 class HuberLoss(Loss):
     """Squared for differences up to ``rho``, linear beyond."""
 
-    def __init__(self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
@@ -215,7 +223,9 @@ class HuberLoss(Loss):
 class HingeLoss(Loss):
     """``max(0, margin - pred * label)`` for labels -1 and 1."""
 
-    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
@@ -226,7 +236,9 @@ class HingeLoss(Loss):
 class SquaredHingeLoss(Loss):
     """``max(0, margin - pred * label) ** 2`` for labels -1 and 1."""
 
-    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
@@ -262,7 +274,9 @@ class LogisticLoss(Loss):
 class TripletLoss(Loss):
     """How much nearer the prediction is to the negative than to the positive example, plus a margin."""
 
-    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
@@ -304,7 +318,9 @@ class PoissonNLLLoss(Loss):
 class CosineEmbeddingLoss(Loss):
     """Cosine distance for pairs labelled 1, cosine similarity beyond a margin for pairs labelled -1."""
 
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 

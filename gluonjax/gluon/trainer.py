@@ -14,13 +14,17 @@ from gluonjax.ndarray import NDArray
 from gluonjax.optimizer import _fused
 
 STALE = (
-    "Gradient of Parameter `{name}` on context {context} has not been updated by backward since last `step`. This "
-    "could mean a bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration. If "
-    "you are intentionally only using a subset, call step with ignore_stale_grad=True to suppress this warning and "
+    "Gradient of Parameter `{name}` on context {context} has not been updated by backward since last "
+    "`step`. This "
+    "could mean a bug in your model that made it only use a subset of the Parameters (Blocks) for "
+    "this iteration. If "
+    "you are intentionally only using a subset, call step with ignore_stale_grad=True to suppress "
+    "this warning and "
     "skip updating of Parameters with stale gradient"
 )
 ON_KVSTORE = (
-    "{call}() when parameters are updated on kvstore is not supported. Try setting `update_on_kvstore` to False when "
+    "{call}() when parameters are updated on kvstore is not supported. Try setting "
+    "`update_on_kvstore` to False when "
     "creating trainer."
 )
 # Parameters with more elements than this are not worth updating inside of a local store.
@@ -77,7 +81,8 @@ class Trainer:
             if contexts is not None and contexts != found:
                 raise ParameterMismatch(
                     "All Parameters must be initialized on the same set of contexts, but Parameter "
-                    f"{parameter.name} is initialized on {found} while previous Parameters are initialized on "
+                    f"{parameter.name} is initialized on {found} while previous Parameters are "
+                    f"initialized on "
                     f"{contexts}."
                 )
             contexts = found
@@ -96,7 +101,7 @@ class Trainer:
             self._optimizer.param_dict = by_index
         self._updaters = [opt.get_updater(self._optimizer) for _ in self._contexts]
 
-    # -- the store -----------------------------------------------------------------------------------------------
+    # -- the store ------------------------------------------------------------------------------------------
 
     def _reset_kvstore(self) -> None:
         if self._kvstore is not None and "dist" in self._kvstore.type:
@@ -113,7 +118,9 @@ class Trainer:
         if self._contains_sparse_weight:
             if wish is False:
                 raise ArgumentError("Cannot set update_on_kvstore=False when sparse weights are present.")
-            store, on_store = _make_store(self._kvstore_params["kvstore"], len(self._contexts), self._params, True)
+            store, on_store = _make_store(
+                self._kvstore_params["kvstore"], len(self._contexts), self._params, True
+            )
             wish = True
         else:
             store, on_store = _make_store(self._kvstore_params["kvstore"], len(self._contexts), self._params)
@@ -164,7 +171,9 @@ class Trainer:
         if self._params_to_init:
             self._init_params()
 
-    def _row_sparse_pull(self, parameter: Parameter, out: Any, row_id: NDArray, full_idx: bool = False) -> None:
+    def _row_sparse_pull(
+        self, parameter: Parameter, out: Any, row_id: NDArray, full_idx: bool = False
+    ) -> None:
         """Fetch rows of a sparse parameter from the store."""
         self._prepare()
         index = self._param2idx[parameter.name]
@@ -173,7 +182,7 @@ class Trainer:
         else:
             self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
 
-    # -- settings ------------------------------------------------------------------------------------------------
+    # -- settings -------------------------------------------------------------------------------------------
 
     @property
     def optimizer(self) -> Any:
@@ -189,7 +198,7 @@ class Trainer:
         """Change the learning rate; not possible where a scheduler sets it."""
         self._optimizer.set_learning_rate(lr)
 
-    # -- training ------------------------------------------------------------------------------------------------
+    # -- training -------------------------------------------------------------------------------------------
 
     def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Exchange gradients between contexts and update the parameters; call it after ``backward``.
@@ -226,7 +235,8 @@ class Trainer:
             if self._optimizer.rescale_grad != scale:
                 raise StaleGradientWarning(
                     "Possible change in the `batch_size` from previous `step` detected. Optimizer gradient "
-                    "normalizing factor will not change w.r.t new batch_size when update_on_kvstore=True and when "
+                    "normalizing factor will not change w.r.t new batch_size when "
+                    "update_on_kvstore=True and when "
                     "distributed kvstore is used."
                 )
         self._optimizer.rescale_grad = scale
@@ -284,7 +294,7 @@ class Trainer:
                 for array in weights:
                     array._fresh_grad = False
 
-    # -- files ---------------------------------------------------------------------------------------------------
+    # -- files ----------------------------------------------------------------------------------------------
 
     def save_states(self, fname: str) -> None:
         """Write the optimizer and its states (momentum, ...) to a file, without the parameters' multipliers."""

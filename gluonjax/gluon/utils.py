@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import os
 import shutil
@@ -43,8 +44,10 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
         raise ArgumentError(
-            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along axis {batch_axis}. "
-            f"Use a batch size that's multiple of {num_slice} or set even_split=False to allow uneven partitioning "
+            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along axis "
+            f"{batch_axis}. "
+            f"Use a batch size that's multiple of {num_slice} or set even_split=False to allow uneven "
+            f"partitioning "
             "of data."
         )
     if num_slice == 1:
@@ -54,8 +57,10 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
     for piece in range(num_slice):
         edges.append(edges[-1] + size // num_slice + (piece < size % num_slice))
     if batch_axis == 0:
-        return [data[start:stop] for start, stop in zip(edges, edges[1:])]
-    return [nd.slice_axis(data, axis=batch_axis, begin=start, end=stop) for start, stop in zip(edges, edges[1:])]
+        return [data[start:stop] for start, stop in itertools.pairwise(edges)]
+    return [
+        nd.slice_axis(data, axis=batch_axis, begin=start, end=stop) for start, stop in itertools.pairwise(edges)
+    ]
 
 
 def split_and_load(
@@ -156,7 +161,9 @@ def download(
     """
     base_name = url.split("/")[-1]
     if not base_name and path is None:
-        raise ArgumentError(f"Can't construct file-name from this URL. Please set the `path` option manually. ({url})")
+        raise ArgumentError(
+            f"Can't construct file-name from this URL. Please set the `path` option manually. ({url})"
+        )
     target = base_name if path is None else os.path.expanduser(path)
     if os.path.isdir(target):
         target = os.path.join(target, base_name)
@@ -179,7 +186,8 @@ def download(
             _fetch(url, partial, verify_ssl)
             if sha1_hash and not check_sha1(partial, sha1_hash):
                 raise MXNetError(
-                    f"File {target} is downloaded but the content hash does not match. The repo may be outdated or "
+                    f"File {target} is downloaded but the content hash does not match. The repo may "
+                    f"be outdated or "
                     "download may be incomplete."
                 )
             replace_file(partial, target)

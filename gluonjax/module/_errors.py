@@ -17,6 +17,14 @@ class NameMismatchError(MXNetError, ValueError):
     """Names of data, labels or parameters do not fit the symbol."""
 
 
+class ModuleArgumentError(MXNetError, ValueError, AssertionError):
+    """An argument of a module's method has a value that it cannot take."""
+
+
+class MissingMethod(MXNetError, NotImplementedError):
+    """A module class lacks a method that modules must have."""
+
+
 def require(condition: bool, call: str, needed: str) -> None:
     """Raise ModuleStateError unless the condition holds."""
     if not condition:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -11,114 +11,191 @@ import numpy as np
 
 from gluonjax._base.errors import MXNetError
 from gluonjax._engine import inflight, rng
-from gluonjax._engine.lower import lower
-from gluonjax.module.executor_group import ExecutorGroup
+from gluonjax._engine.lower import Lowered
+from gluonjax.module._mesh import DeviceMesh, mesh_of
+from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
-from gluonjax.ndarray._invoke import new_handle
+from gluonjax.ndarray.ndarray import wrap
 from gluonjax.optimizer import _fused as fused
 
 
 class TrainingStep:
-    """Runs the update of a module: fused with the pending forward and backward where there are any."""
+    """Runs the update of a module: fused with the pending forward and backward where there are any.
 
-    def __init__(self, group: ExecutorGroup, param_names: Sequence[str], optimizer: Any, updater: Any) -> None:
+    Args:
+        group: whose parameters are updated.
+        optimizer: the rule.
+        updater: holds the rule's states by parameter number.
+        reduce: what a key-value store does with the gradients first: ``reduce(names, gradients)``. Steps then run in
+            parts.
+    """
+
+    def __init__(
+        self, group: DataParallelExecutorGroup, optimizer: Any, updater: Any,
+        reduce: Callable[[list[str], list[NDArray]], None] | None = None,
+    ) -> None:  # fmt: skip
         self.group = group
         self.optimizer = optimizer
         self.updater = updater
+        self.reduce = reduce
         self.indices = {
-            name: index for index, name in enumerate(param_names) if group.grad_req.get(name, "null") != "null"
+            name: index for index, name in enumerate(group.param_names) if group.grad_req.get(name, "null") != "null"
         }
-        self._programs: dict[Any, Any] = {}
+        self.mesh = mesh_of(group.contexts)
+        home = group.contexts[0].jax_device
+        arrays = [*group.args.values(), *group.auxs.values()]
+        self._fusable = (
+            reduce is None
+            and bool(self.indices)
+            and all(group.grad_req[name] == "write" for name in self.indices)
+            and all(request == "null" for name, request in group.grad_req.items() if name not in self.indices)
+            and all(array.context.jax_device == home and array.stype == "default" for array in arrays)
+        )
+        self._programs: dict[Any, _Program] = {}
 
     def run(self) -> None:
         """Update the parameters, and leave outputs and auxiliary states as a training step does."""
         group = self.group
         fusable = (
-            group.pending == "forward_backward"
-            and group.is_train
-            and not group.monitored
+            self._fusable
+            and group.pending == "forward_backward"
+            and group.monitor is None
             and not group.gradients_wanted
-            and all(group.grad_req[name] == "write" for name in self.indices)
-            and all(request == "null" for name, request in group.grad_req.items() if name not in self.indices)
             and fused.has_pure_rule(self.optimizer)
+            and not _lowered(group).host
         )
         if fusable:
             self._run_fused()
             return
-        group.flush()
-        arrays = group.executor
-        weights = [arrays.arg_dict[name] for name in self.indices]
-        grads = [arrays.grad_dict[name] for name in self.indices]
-        fused.update_all(self.updater, list(self.indices.values()), weights, grads)
+        group.flush_family()
+        names = list(self.indices)
+        weights = [group.args[name] for name in names]
+        gradients = [group.grads[name] for name in names]
+        if self.reduce is not None:
+            self.reduce(names, gradients)
+        fused.update_all(self.updater, list(self.indices.values()), weights, gradients)
 
     def _run_fused(self) -> None:
         group = self.group
-        arrays = group.executor
+        pending, group.pending = group.pending, None
+        group.flush_family()
+        group.pending = pending
+        group._replay = None  # frees the last step's parameters before this one needs memory
         names, indices = list(self.indices), list(self.indices.values())
-        weights = [arrays.arg_dict[name] for name in names]
+        weights = [group.args[name] for name in names]
         states = fused.states_of(self.updater, indices, weights)
+        mesh = self.mesh if self.mesh is not None and self.mesh.fits(group.batch_size) else None
+        program = self._program(weights, states, mesh)
         hyper = fused.hyper_of(self.optimizer, indices)
-        program = self._program(weights, states, hyper)
-        rest = [arrays.arg_dict[name]._value for name in program.rest]
-        aux = [arrays.aux_dict[name] for name in group.aux_names]
-        key = rng.take_keys(program.keys) if program.keys else None
-        try:
-            with jax.enable_x64(True):
-                outputs, new_weights, new_states, new_aux = program.jitted(
-                    [one._value for one in weights], fused.values_of(states), rest, [one._value for one in aux], key,
-                    hyper,
-                )  # fmt: skip
-        except MXNetError:
-            raise
-        except Exception as error:
-            raise MXNetError(f"Module.update: the training step cannot be compiled: {error}") from error
-        for handle, value in zip(weights, new_weights):
-            handle._write(value)
-        for handle, value in zip(aux, new_aux):
-            handle._write(value)
-        fused.write_states(states, new_states)
-        inflight.note(tuple(outputs))
-        context = group.contexts[0]
-        group.finish_step([new_handle(NDArray, value, context) for value in outputs])
+        aux = [group.auxs[name] for name in group.aux_names]
+        key = rng.take_keys(program.lowered.key_count) if program.lowered.key_count else None
+        handles = [*weights, *aux, *_leaves(states)]
+        if mesh is None:
+            values = {id(one): one._value for one in handles}
+            rest = [group.args[name]._value for name in program.rest]
+        else:
+            values = {id(one): mesh.replicate(one._cell, one._value) for one in handles}
+            rest = [mesh.deal(group.args[name]._value, group.input_axes.get(name, -1)) for name in program.rest]
+        inputs = ([values[id(one)] for one in weights], rest, [values[id(one)] for one in aux], key)
+        outputs, new_weights, new_states, new_aux = _launch(
+            program.step, *inputs, [values[id(one)] for one in _leaves(states)], hyper
+        )
+        changed = [*zip(weights, new_weights), *zip(aux, new_aux), *zip(_leaves(states), new_states)]
+        for handle, value in changed:
+            handle._write(value if mesh is None else mesh.keep(handle._cell, value))
+        inflight.note(tuple(new_weights))
+        home = outputs if mesh is None else [mesh.take_home(value) for value in outputs]
 
-    def _program(self, weights: list[NDArray], states: Any, hyper: Any) -> _Program:
-        graph = self.group.symbol._graph
-        key = (id(graph), self.optimizer.rule_key(), jax.tree_util.tree_structure(fused.values_of(states)))
+        def replay() -> tuple[Any, dict[str, Any]]:
+            again, gradients = _launch(program.gradients, *inputs)
+            if mesh is not None:
+                again, gradients = ([mesh.take_home(one) for one in values] for values in (again, gradients))
+            return again, dict(zip(names, gradients))
+
+        group.finish_step([wrap(value, group.contexts[0]) for value in home], replay)
+
+    def _program(self, weights: list[NDArray], states: Any, mesh: DeviceMesh | None) -> _Program:
+        masters = fused.masters_of(self.optimizer, weights)
+        lowered = _lowered(self.group)
+        structure = jax.tree.structure(fused.values_of(states))
+        key = (id(lowered), self.optimizer.rule_key(), masters, structure, mesh is None)
         found = self._programs.get(key)
         if found is None:
-            found = self._programs[key] = _Program(graph, list(self.indices), self.optimizer, self.group)
+            rules = fused.apply_rules(self.optimizer, masters)
+            found = self._programs[key] = _Program(lowered, list(self.indices), rules, structure, mesh)
         return found
+
+    def compilations(self) -> int:
+        """How many programs have been compiled so far."""
+        return sum(program.step._cache_size() for program in self._programs.values())
+
+
+def _lowered(group: DataParallelExecutorGroup) -> Lowered:
+    return group.executor._lowered(True)
+
+
+def _leaves(states: Any) -> list[NDArray]:
+    """The arrays of all states in the order in which JAX flattens them."""
+    if states is None:
+        return []
+    if isinstance(states, (list, tuple)):
+        return [leaf for one in states for leaf in _leaves(one)]
+    return [states]
+
+
+def _launch(program: Any, *inputs: Any) -> Any:
+    try:
+        with jax.enable_x64(True):
+            return program(*inputs)
+    except MXNetError:
+        raise
+    except Exception as error:
+        raise MXNetError(f"Module.update: the training step failed: {error}") from error
 
 
 class _Program:
-    """The jitted step for one symbol and one static configuration of the optimizer."""
+    """The jitted step for one graph and one static configuration of the optimizer."""
 
-    def __init__(self, graph: Any, names: list[str], optimizer: Any, group: ExecutorGroup) -> None:
-        overrides = group.executor._overrides() if hasattr(group.executor, "_overrides") else None
-        lowered = lower(graph, True, overrides)
-        trained = set(names)
+    def __init__(
+        self, lowered: Lowered, names: Sequence[str], rules: Any, structure: Any, mesh: DeviceMesh | None
+    ) -> None:
+        self.lowered = lowered
+        trained = {name: ("weight", index) for index, name in enumerate(names)}
         self.rest = [name for name in lowered.arguments if name not in trained]
-        self.keys = lowered.key_count
-        place = {name: ("weight", i) for i, name in enumerate(names)}
-        place.update({name: ("rest", i) for i, name in enumerate(self.rest)})
+        place = {**trained, **{name: ("rest", index) for index, name in enumerate(self.rest)}}
         order = [place[name] for name in lowered.arguments]
         count = lowered.output_count
-        apply_rules = fused.apply_rules(optimizer)
 
-        def step(weights: Any, states: Any, rest: Any, aux: Any, key: Any, hyper: Any) -> Any:
+        def differentiate(weights: Any, rest: Any, aux: Any, key: Any) -> Any:
             def forward(trainable: Any) -> Any:
                 arguments = [trainable[i] if kind == "weight" else rest[i] for kind, i in order]
-                extra = [key] if lowered.key_count else []
-                results = lowered(*arguments, *aux, *extra)
+                results = lowered(*arguments, *aux, *([] if key is None else [key]))
                 return results[:count], results[count:]
 
             outputs, pullback, new_aux = jax.vjp(forward, list(weights), has_aux=True)
-            heads = tuple(
-                jnp.ones(out.shape, out.dtype) if jnp.issubdtype(out.dtype, jnp.inexact)
-                else np.zeros(out.shape, jax.dtypes.float0) for out in outputs
-            )  # fmt: skip
-            (grads,) = pullback(heads)
-            new_weights, new_states = apply_rules(weights, grads, states, hyper)
-            return outputs, new_weights, new_states, new_aux
+            (gradients,) = pullback(tuple(_head(output) for output in outputs))
+            return outputs, gradients, new_aux
 
-        self.jitted = jax.jit(step)
+        def step(weights: Any, rest: Any, aux: Any, key: Any, leaves: Any, hyper: Any) -> Any:
+            outputs, gradients, new_aux = differentiate(weights, rest, aux, key)
+            states = jax.tree.unflatten(structure, leaves)
+            new_weights, new_states = rules(weights, gradients, states, hyper)
+            return list(outputs), new_weights, jax.tree.leaves(new_states), list(new_aux)
+
+        def gradients_only(weights: Any, rest: Any, aux: Any, key: Any) -> Any:
+            outputs, gradients, _ = differentiate(weights, rest, aux, key)
+            return list(outputs), gradients
+
+        if mesh is None:
+            self.step = jax.jit(step)
+        else:
+            everywhere = mesh.replicated
+            self.step = jax.jit(step, out_shardings=(None, everywhere, everywhere, everywhere))
+        self.gradients = jax.jit(gradients_only)
+
+
+def _head(output: Any) -> Any:
+    """The head gradient of a loss: its operator does not look at it, but JAX wants one."""
+    if jnp.issubdtype(output.dtype, jnp.inexact):
+        return jnp.ones(output.shape, output.dtype)
+    return np.zeros(output.shape, jax.dtypes.float0)

@@ -13,7 +13,7 @@ from gluonjax import ndarray as nd
 from gluonjax.initializer import Uniform
 from gluonjax.io import DataDesc
 from gluonjax.model import BatchEndParam
-from gluonjax.module._errors import NameMismatchError, require
+from gluonjax.module._errors import MissingMethod, ModuleArgumentError, NameMismatchError, require
 
 
 def as_list(value: Any) -> list[Any]:
@@ -182,7 +182,7 @@ class BaseModule:
             begin_epoch: where to go on; epochs are numbered from here.
         """
         if num_epoch is None:
-            raise NameMismatchError("please specify number of epochs: fit(..., num_epoch=N)")
+            raise ModuleArgumentError("please specify number of epochs: fit(..., num_epoch=N)")
         self.bind(
             data_shapes=train_data.provide_data, label_shapes=train_data.provide_label, for_training=True,
             force_rebind=force_rebind,
@@ -290,10 +290,6 @@ def _abstract(name: str) -> Any:
     method.__name__ = name
     method.__doc__ = f"Defined by subclasses: see ``Module.{name}``."
     return method
-
-
-class MissingMethod(NotImplementedError, NameMismatchError):
-    """A module class lacks a method that modules must have."""
 
 
 for _name in (

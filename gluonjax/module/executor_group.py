@@ -1,232 +1,346 @@
 """The arrays and the executor of a module, and what of a training step has been asked for so far.
 
 A batch is taken in at once; running is put off until a result is wanted, so that forward, backward and update can be
-one program. Contexts that are one device (or labels of it) share a single executor over the whole batch.
+one program. Contexts that are one device (or labels of it) share a single executor over the whole batch; so do
+distinct devices, over which a fused step then deals out the batch (``_mesh.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gluonjax import ndarray as nd
 from gluonjax._base.devices import Context
+from gluonjax._base.dtypes import is_floating, to_dtype
 from gluonjax._base.errors import MXNetError
+from gluonjax._engine.heads import needs_head
+from gluonjax.executor import NEEDS_HEAD, Executor
 from gluonjax.io import DataDesc
+from gluonjax.module._binding import ArrayPlan, contexts_of_groups, requests_of
+from gluonjax.module._errors import ModuleArgumentError, ModuleStateError, NameMismatchError
+from gluonjax.module._slices import batch_axis, deal, gather, slices_of
 from gluonjax.ndarray import NDArray
 
+Replay = Callable[[], tuple[Sequence[Any], Mapping[str, Any]]]
 
-class ExecutorGroup:
-    """One bound executor with bookkeeping; ``execs`` lists it as MXNet's data-parallel group does."""
+
+class DataParallelExecutorGroup:
+    """One bound executor with bookkeeping; ``execs`` lists it as MXNet's data-parallel group does.
+
+    Args:
+        symbol: the network.
+        contexts, workload: where to run, and each context's share of a batch.
+        data_shapes, label_shapes: descriptions of the inputs.
+        param_names: arguments that are parameters.
+        shared_group: a group whose parameters, gradients and inputs are used.
+        grad_req: 'write', 'add' or 'null'; for all, as a list, or by name.
+        group2ctxs: contexts by ``ctx_group``.
+    """
 
     def __init__(
-        self, symbol: Any, contexts: Sequence[Context], data_shapes: Sequence[DataDesc],
-        label_shapes: Sequence[DataDesc] | None, param_names: Sequence[str], state_names: Sequence[str],
-        fixed_param_names: Sequence[str], for_training: bool, inputs_need_grad: bool, grad_req: Any,
-        shared: ExecutorGroup | None,
+        self, symbol: Any, contexts: Sequence[Context], workload: Sequence[float] | None, data_shapes: Sequence[Any],
+        label_shapes: Sequence[Any] | None, param_names: Sequence[str], for_training: bool, inputs_need_grad: bool,
+        shared_group: DataParallelExecutorGroup | None = None, logger: Any = logging,
+        fixed_param_names: Sequence[str] | None = None, grad_req: Any = "write",
+        state_names: Sequence[str] | None = None, group2ctxs: Any = None,
     ) -> None:  # fmt: skip
         self.symbol = symbol
         self.contexts = list(contexts)
+        self.workload = list(workload or [1] * len(self.contexts))
+        self.logger = logger
         self.param_names = list(param_names)
-        self.state_names = list(state_names)
-        self.fixed_param_names = set(fixed_param_names)
+        self.fixed_param_names = list(fixed_param_names or ())
+        self.state_names = list(state_names or ())
         self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
         self.arg_names = symbol.list_arguments()
         self.aux_names = symbol.list_auxiliary_states()
-        self.grad_req = self._requests(grad_req, data_shapes, for_training, inputs_need_grad)
-        self.monitored = False
+        self.output_names = symbol.list_outputs()
+        self.output_axes = [batch_axis(symbol[index].attr("__layout__")) for index in range(len(self.output_names))]
+        self._placing = contexts_of_groups(symbol, group2ctxs, self.contexts)
+        data = [one[0] for one in data_shapes]
+        self.grad_req = requests_of(
+            grad_req, self.arg_names, self.param_names, self.fixed_param_names, data, for_training, inputs_need_grad
+        )
+        pool = {} if shared_group is None else shared_group.shared_data_arrays[0]
+        self.shared_data_arrays: list[dict[str, NDArray]] = [pool for _ in self.contexts]
+        # Groups that share parameters: whatever one of them put off must run before another changes an array.
+        self._family: weakref.WeakSet[Any] = weakref.WeakSet() if shared_group is None else shared_group._family
+        self._family.add(self)
+        self.monitor: Any = None
         self.gradients_wanted = False
-        self._bind(data_shapes, label_shapes, shared)
-
-    def _requests(self, grad_req: Any, data_shapes: Sequence[DataDesc], training: bool, inputs: bool) -> dict[str, str]:
-        data = {one.name for one in data_shapes}
-        requests = {}
-        for index, name in enumerate(self.arg_names):
-            trained = name in self.param_names and name not in self.fixed_param_names
-            wanted = training and (trained or (inputs and name in data))
-            if isinstance(grad_req, Mapping):
-                given = grad_req.get(name, "write" if trained else "null" if name not in data else "write")
-            elif isinstance(grad_req, (list, tuple)):
-                given = grad_req[index]
-            else:
-                given = grad_req
-            requests[name] = given if wanted else "null"
-        return requests
-
-    def _bind(
-        self, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc] | None, shared: ExecutorGroup | None
-    ) -> None:
-        self.data_shapes, self.label_shapes = list(data_shapes), list(label_shapes or ())
-        self.data_names = [one.name for one in self.data_shapes]
-        self.label_names = [one.name for one in self.label_shapes]
-        self.shapes_of_data = [tuple(one.shape) for one in self.data_shapes]
-        self.batch_size = self.data_shapes[0].shape[DataDesc.get_batch_axis(self.data_shapes[0].layout)]
-        descriptions = [*self.data_shapes, *self.label_shapes]
-        known = {one.name: tuple(one.shape) for one in descriptions if one.name in self.arg_names}
-        types = {one.name: one.dtype for one in descriptions if one.name in self.arg_names}
-        arg_shapes, _, aux_shapes = self.symbol.infer_shape(**known)
-        if arg_shapes is None:
-            raise MXNetError(f"bind: the shapes {known} do not determine all parameters")
-        arg_types, _, aux_types = self.symbol.infer_type(**types)
-        context = self.contexts[0]
-        before = shared.executor if shared is not None else getattr(self, "executor", None)
-        args, grads, auxs = {}, {}, {}
-        for name, shape, dtype in zip(self.arg_names, arg_shapes, arg_types):
-            old = before.arg_dict.get(name) if before is not None else None
-            if old is not None and name in self.param_names:
-                if old.shape != shape:
-                    raise MXNetError(
-                        f"bind: with these inputs parameter '{name}' would have shape {shape}; it has {old.shape}"
-                    )
-                args[name] = old
-            elif old is not None and shared is None and name in self.state_names and old.shape == shape:
-                args[name] = old
-            else:
-                args[name] = nd.zeros(shape, context, dtype)
-            if self.grad_req[name] != "null":
-                old = before.grad_dict.get(name) if before is not None else None
-                fits = old is not None and old.shape == shape
-                grads[name] = old if fits else nd.zeros(shape, context, dtype)
-        for name, shape, dtype in zip(self.aux_names, aux_shapes, aux_types):
-            old = before.aux_dict.get(name) if before is not None else None
-            auxs[name] = old if old is not None else nd.zeros(shape, context, dtype)
-        self.executor = self.symbol.bind(context, args, grads, self.grad_req, auxs)
-        self.is_train = False
         self.pending: str | None = None
-        self._out_grads: Any = None
+        self.is_train = False
+        self._replay: Replay | None = None
         self._outputs: list[NDArray] | None = None
+        self.bind_exec(data_shapes, label_shapes, shared_group)
 
-    def reshape(self, data_shapes: Sequence[DataDesc], label_shapes: Sequence[DataDesc] | None) -> None:
+    # -- binding ---------------------------------------------------------------------------------------------
+
+    def decide_slices(self, data_shapes: Sequence[Any]) -> list[int]:
+        """Deal the batch out to the contexts; returns the batch axis of every input."""
+        axes = [batch_axis(getattr(one, "layout", "NCHW")) for one in data_shapes]
+        sizes = {tuple(one[1])[axis] for one, axis in zip(data_shapes, axes) if axis >= 0}
+        if len(sizes) > 1:
+            raise ModuleArgumentError(
+                f"all data must have the same batch size, got {[(one[0], tuple(one[1])) for one in data_shapes]}"
+            )
+        if sizes:
+            self.batch_size = sizes.pop()
+            self.slices = slices_of(self.batch_size, self.workload)
+        return axes
+
+    def bind_exec(
+        self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None,
+        shared_group: DataParallelExecutorGroup | None = None, reshape: bool = False,
+    ) -> None:  # fmt: skip
+        """Allocate arrays for these inputs and make the executor; parameters that exist are kept."""
+        data, labels = _described(data_shapes), _described(label_shapes or ())
+        self.flush()
+        before = self if reshape else shared_group
+        plan = ArrayPlan(self, data, labels, before)
+        axes = self.decide_slices(data)
+        if labels:
+            axes = [*axes, *self.decide_slices(labels)]
+        self.data_shapes, self.label_shapes = data, (labels or None)
+        self.data_names, self.label_names = [one.name for one in data], [one.name for one in labels]
+        self.input_axes = dict(zip([*self.data_names, *self.label_names], axes))
+        self.shapes_of_data = [tuple(one.shape) for one in data]
+        self.args, self.grads, self.auxs = plan.arrays()
+        old = getattr(self, "executor", None)
+        self.executor: Executor = self.symbol.bind(
+            self.contexts[0], self.args, self.grads, self.grad_req, self.auxs
+        )
+        self.executor.grad_req = self.grad_req  # type: ignore[attr-defined]  # MXNet's executors carry it
+        self._output_shapes, self._output_types = plan.output_shapes, plan.output_types
+        self._lacks_heads: bool | None = None
+        self._replay = None
+        self._outputs = None
+        if self.monitor is not None:
+            self.monitor.exes = [one for one in self.monitor.exes if one is not old]
+            self.monitor.install(self.executor)
+
+    def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
         """Bind for other input shapes; parameters, gradients and states are kept."""
-        monitor = self.executor if self.monitored else None
-        self._bind(data_shapes, label_shapes, None)
-        if monitor is not None and monitor._monitor_callback is not None:
-            self.executor.set_monitor_callback(monitor._monitor_callback, monitor._monitor_all)
+        self.bind_exec(data_shapes, label_shapes, reshape=True)
 
-    # -- MXNet's view ---------------------------------------------------------------------------------------
+    def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of the outputs."""
+        return list(zip(self.output_names, self._output_shapes))
+
+    # -- arrays ----------------------------------------------------------------------------------------------
 
     @property
-    def execs(self) -> list[Any]:
-        """The executors; what they hold is up to date when someone looks."""
-        self.gradients_wanted = True
-        self.flush()
+    def execs(self) -> list[Executor]:
+        """The executors; what they hold is up to date. Later steps keep it so, which means running in parts."""
+        self._settle()
         return [self.executor]
 
     @property
     def param_arrays(self) -> list[list[NDArray]]:
         """The parameters, each as a list with one array."""
-        return [[self.executor.arg_dict[name]] for name in self.param_names]
+        self.flush_family()
+        return [[self.args[name]] for name in self.param_names if name in self.args]
 
     @property
     def grad_arrays(self) -> list[list[NDArray | None]]:
         """The gradients of the parameters, each as a list with one array."""
-        self.gradients_wanted = True
-        self.flush()
-        return [[self.executor.grad_dict.get(name)] for name in self.param_names]
+        self._settle()
+        return [[self.grads.get(name)] for name in self.param_names if name in self.args]
 
     @property
     def aux_arrays(self) -> list[list[NDArray]]:
         """The auxiliary states, each as a list with one array."""
-        return [[self.executor.aux_dict[name]] for name in self.aux_names]
+        self.flush()
+        return [[self.auxs[name]] for name in self.aux_names]
 
-    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Names and shapes of the outputs."""
-        known = {one.name: tuple(one.shape) for one in [*self.data_shapes, *self.label_shapes]}
-        known = {name: shape for name, shape in known.items() if name in self.arg_names}
-        return list(zip(self.symbol.list_outputs(), self.symbol.infer_shape(**known)[1]))
+    @property
+    def input_grad_arrays(self) -> list[list[NDArray | None]]:
+        """The gradients of the data inputs, each as a list with one array."""
+        self._settle()
+        return [[self.grads.get(name)] for name in self.data_names]
 
-    def set_params(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
-        """Copy values in."""
-        self.executor.copy_params_from(arg_params, aux_params, allow_extra_params=True)
+    def set_params(
+        self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray], allow_extra: bool = False
+    ) -> None:
+        """Copy values into parameters and auxiliary states."""
+        self.flush_family()
+        try:
+            self.executor.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
+        except ValueError as error:
+            raise NameMismatchError(str(error)) from None
 
-    # -- a step in parts ------------------------------------------------------------------------------------
+    def get_params(self, arg_params: dict[str, NDArray], aux_params: dict[str, NDArray]) -> None:
+        """Put copies of parameters and auxiliary states, on the CPU, into two dicts."""
+        self.flush()
+        for names, arrays, target in (
+            (self.param_names, self.args, arg_params), (self.aux_names, self.auxs, aux_params),
+        ):  # fmt: skip
+            target.update({name: arrays[name].copyto(Context("cpu")) for name in names if name in arrays})
+
+    # -- a step in parts -------------------------------------------------------------------------------------
 
     def load(self, batch: Any) -> None:
         """Put a batch into the input arrays."""
-        self.flush()
-        arrays = self.executor.arg_dict
-        labels = batch.label if batch.label is not None else ()
+        self.flush_family()
+        labels = getattr(batch, "label", None) or ()
         for names, values in ((self.data_names, batch.data), (self.label_names, labels)):
             for name, value in zip(names, values):
-                target = arrays.get(name)
-                if target is None:
-                    continue
-                if isinstance(value, NDArray) and value.shape == target.shape and value.dtype == target.dtype and (
-                    value.context is target.context
-                ):
-                    target._write(value._value)  # no copy: contents are never changed in place
-                else:
-                    target[:] = value
+                target = self.args.get(name)
+                if target is not None:
+                    _put(name, value, target)
 
-    def forward(self, is_train: bool) -> None:
-        """Ask for a forward; it runs when something of it is needed."""
-        self.is_train = is_train
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Take a batch in; the outputs are computed when something of them is needed."""
+        self.load(data_batch)
+        self.is_train = self.for_training if is_train is None else bool(is_train)
         self.pending = "forward"
         self._outputs = None
-        if self.monitored:
+        self._replay = None
+        if self.monitor is not None:
             self.flush()
 
-    def backward(self, out_grads: Any) -> None:
+    def backward(self, out_grads: Any = None) -> None:
         """Ask for a backward of the last forward."""
         if not self.for_training:
-            raise MXNetError("backward: re-bind with for_training=True to run backward")
-        if self.pending == "forward" and out_grads is None and not self.monitored:
+            raise ModuleStateError("re-bind with for_training=True to run backward")
+        if self.pending == "forward" and out_grads is None and self.is_train:
+            if self._heads_missing():
+                raise MXNetError(NEEDS_HEAD)
             self.pending = "forward_backward"
             return
         self.flush()
-        grads = None
+        heads = None
         if out_grads is not None:
-            grads = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads)
-            grads = [nd.concatenate(list(one)) if isinstance(one, (list, tuple)) else one for one in grads]
-        self.executor.backward(grads)
-        self.pending = None
+            given = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads)
+            heads = [gather(one, axis, self.contexts[0]) for one, axis in zip(given, self.output_axes)]
+        self.executor.backward(heads)
+
+    def _heads_missing(self) -> bool:
+        """True where an output is no loss, so that backward needs its head gradient."""
+        if self._lacks_heads is None:
+            bound = self.executor._bound
+            reaching = self.executor._reaching()
+            arrays = [*bound.arguments, *bound.auxiliary]
+            nodes = (*bound.graph.arguments, *bound.graph.auxiliary)
+            known = {id(node): to_dtype(array.dtype) for node, array in zip(nodes, arrays)}
+            self._lacks_heads = False
+            for index, (node, _) in enumerate(bound.graph.entries):
+                own = to_dtype(self._output_types[index])
+                if not is_floating(own) or id(node) not in reaching:
+                    continue
+                dtypes = [known.get(id(source), own) for source, _ in node.inputs]
+                if needs_head(bound.graph, index, True, [bound.shapes.get(one) for one in node.inputs], dtypes):
+                    self._lacks_heads = True
+                    break
+        return self._lacks_heads
 
     def flush(self) -> None:
         """Run what has been asked for."""
         pending, self.pending = self.pending, None
         if pending is None:
             return
-        self._outputs = self.executor.forward(is_train=self.is_train)
+        self._outputs = list(self.executor.forward(is_train=self.is_train))
         if pending == "forward_backward":
             self.executor.backward()
 
+    def flush_family(self) -> None:
+        """Run what any group with the same parameters has been asked for: an array is about to change."""
+        for group in list(self._family):
+            group.flush()
+
+    def finish_step(self, outputs: list[NDArray], replay: Replay) -> None:
+        """A fused step has run everything.
+
+        Args:
+            outputs: what it computed.
+            replay: computes outputs and gradients of this step again, for someone who asks for them later.
+        """
+        self.pending = None
+        self._outputs = outputs
+        self._replay = replay
+
+    def _settle(self) -> None:
+        """Make executor and gradient arrays hold the last step's results, and keep it so from now on."""
+        self.gradients_wanted = True
+        self.flush()
+        replay, self._replay = self._replay, None
+        if replay is not None:
+            outputs, gradients = replay()
+            self.executor._show(outputs)
+            for name, value in gradients.items():
+                self.grads[name]._write(value)
+
+    # -- results ---------------------------------------------------------------------------------------------
+
     def outputs(self) -> list[NDArray]:
         """Outputs of the last forward."""
-        if self._outputs is None or self.pending is not None:
-            self.flush()
+        self.flush()
         if self._outputs is None:
             self._outputs = list(self.executor.outputs)
         return self._outputs
 
-    def finish_step(self, outputs: list[NDArray]) -> None:
-        """A fused step has run everything; these are its outputs."""
-        self.pending = None
-        self._outputs = outputs
+    def get_outputs(self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None) -> list[Any]:
+        """Outputs of the last forward; not merged, a list of one array per context for each."""
+        chosen = slice(begin, end)
+        return self._shown(self.outputs()[chosen], self.output_axes[chosen], merge_multi_context)
 
-    def input_grads(self, names: Sequence[str]) -> list[NDArray]:
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data inputs."""
-        self.gradients_wanted = True
+        if not self.inputs_need_grad:
+            raise ModuleStateError("get_input_grads: bind with inputs_need_grad=True first")
+        self._settle()
+        arrays = [self.grads[name] for name in self.data_names]
+        return self._shown(arrays, [self.input_axes[name] for name in self.data_names], merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """The values of the state inputs."""
         self.flush()
-        return [self.executor.grad_dict[name] for name in names]
+        return self._shown([self.args[name] for name in self.state_names], [0] * len(self.state_names), merge_multi_context)
 
-    def split(self, arrays: list[NDArray], merged: bool) -> list[Any]:
-        """Arrays as they are, or each cut into one piece per context."""
+    def _shown(self, arrays: list[NDArray], axes: Sequence[int], merged: bool) -> list[Any]:
         if merged:
-            return arrays
-        count = len(self.contexts)
-        pieces = []
-        for array in arrays:
-            rows = array.shape[0]
-            bounds = [round(i * rows / count) for i in range(count + 1)]
-            pieces.append([array[a:b].as_in_context(c) for a, b, c in zip(bounds, bounds[1:], self.contexts)])
-        return pieces
+            return list(arrays)
+        return [deal(array, axis, self.slices, self.contexts) for array, axis in zip(arrays, axes)]
 
-    def update_metric(self, metric: Any, labels: Any) -> None:
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """Set the state inputs: to given arrays, or all to one number."""
+        if (states is None) == (value is None):
+            raise ModuleArgumentError("At least one of states & value must be specified, and not both.")
+        self.flush_family()
+        for index, name in enumerate(self.state_names):
+            self.args[name][:] = value if states is None else gather(states[index], 0, self.contexts[0])
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Let a metric see labels and outputs by name."""
-        named_labels = dict(zip(self.label_names, labels or ()))
-        metric.update_dict(named_labels, dict(zip(self.symbol.list_outputs(), self.outputs())))
+        if pre_sliced:
+            axes = [self.input_axes[name] for name in self.label_names]
+            labels = [gather(list(parts), axis, self.contexts[0]) for parts, axis in zip(zip(*labels), axes)]
+        named = dict(zip(self.label_names, labels or ()))
+        eval_metric.update_dict(named, dict(zip(self.output_names, self.outputs())))
 
-    def install_monitor(self, monitor: Any) -> None:
-        """Watch the executor."""
-        self.monitored = True
-        monitor.install(self.executor)
+    def install_monitor(self, mon: Any) -> None:
+        """Watch the executor; steps run in parts from now on."""
+        self.flush()
+        self.monitor = mon
+        mon.install(self.executor)
+
+
+def _described(shapes: Sequence[Any]) -> list[DataDesc]:
+    return [one if isinstance(one, DataDesc) else DataDesc(*one) for one in shapes]
+
+
+def _put(name: str, value: Any, target: NDArray) -> None:
+    """Give an input its new content, without a copy where nothing differs: contents never change in place."""
+    if tuple(value.shape) != target.shape:
+        raise MXNetError(
+            f"forward: '{name}' has shape {tuple(value.shape)}, the module is bound for {target.shape}; give the batch "
+            "provide_data and provide_label, or call reshape()"
+        )
+    same = isinstance(value, NDArray) and value.stype == "default" and value.context is target.context
+    if same and value.dtype == target.dtype:
+        target._write(value._value)
+    else:
+        target[:] = value

@@ -16,10 +16,10 @@ from gluonjax._files.atomic import atomic_write
 from gluonjax.initializer import InitDesc, Uniform
 from gluonjax.io import DataDesc
 from gluonjax.model import load_checkpoint, save_checkpoint
-from gluonjax.module._errors import NameMismatchError, ParameterMissingError, require
+from gluonjax.module._errors import ModuleArgumentError, NameMismatchError, ParameterMissingError, require
 from gluonjax.module._step import TrainingStep
 from gluonjax.module.base_module import BaseModule, as_list, check_input_names, parse_descriptions
-from gluonjax.module.executor_group import ExecutorGroup
+from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
 
 
@@ -69,7 +69,7 @@ class Module(BaseModule):
         self._updater: Any = None
         self._preload_opt_states: str | None = None
         self._grad_req: Any = None
-        self._exec_group: ExecutorGroup | None = None
+        self._exec_group: DataParallelExecutorGroup | None = None
         self._step: TrainingStep | None = None
         self._data_shapes: Any = None
         self._label_shapes: Any = None
@@ -156,23 +156,21 @@ class Module(BaseModule):
         """Names and shapes of the outputs."""
         require(self.binded, "output_shapes", "bind()")
         assert self._exec_group is not None
-        return self._exec_group.output_shapes()
+        return self._exec_group.get_output_shapes()
 
     # -- parameters -----------------------------------------------------------------------------------------
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Copies of the parameters and of the auxiliary states, on the CPU."""
-        require(self.params_initialized, "get_params", "bind() and init_params()")
+        require(self.binded and self.params_initialized, "get_params", "bind() and init_params()")
         if self._params_dirty:
             self._sync_params()
         return self._arg_params, self._aux_params  # type: ignore[return-value]
 
     def _sync_params(self) -> None:
         assert self._exec_group is not None
-        bound = self._exec_group.executor
-        cpu = Context("cpu")
-        self._arg_params = {name: _on(bound.arg_dict[name], cpu) for name in self._param_names}
-        self._aux_params = {name: _on(bound.aux_dict[name], cpu) for name in self._aux_names}
+        self._arg_params, self._aux_params = {}, {}
+        self._exec_group.get_params(self._arg_params, self._aux_params)
         self._params_dirty = False
 
     def init_params(
@@ -183,37 +181,27 @@ class Module(BaseModule):
 
         Args:
             initializer: for parameters without a given value.
-            arg_params, aux_params: given values.
+            arg_params, aux_params: given values. Values that the symbol does not have are not looked at.
             allow_missing: let the initializer fill in for missing values although values are given.
-            allow_extra: skip given values that the symbol does not have.
+            allow_extra: accepted, see ``set_params``.
         """
         if self.params_initialized and not force_init:
             warnings.warn(
                 "Parameters already initialized and force_init=False. init_params call ignored.", stacklevel=2
             )
             return
-        require(self.binded, "init_params", "bind()")
+        require(self.binded, "init_params", "bind() (call bind before initializing the parameters)")
         assert self._exec_group is not None
-        bound = self._exec_group.executor
+        group = self._exec_group
+        group.flush_family()
         attributes = self._symbol.attr_dict()
-        if not allow_extra:
-            self._refuse_extra(arg_params, aux_params)
         for names, arrays, given in (
-            (self._param_names, bound.arg_dict, arg_params), (self._aux_names, bound.aux_dict, aux_params),
+            (self._param_names, group.args, arg_params), (self._aux_names, group.auxs, aux_params),
         ):  # fmt: skip
             for name in sorted(names):
                 self._init_one(name, arrays[name], given, attributes, initializer, allow_missing)
         self.params_initialized = True
-        self._params_dirty = True
         self._sync_params()
-
-    def _refuse_extra(self, arg_params: Any, aux_params: Any) -> None:
-        known = {*self._param_names, *self._aux_names, *self._data_names, *self._label_names, *self._state_names}
-        for given in (arg_params, aux_params):
-            for name in given or ():
-                if name not in known:
-                    raise NameMismatchError(f'Find name "{name}" that is not in the arguments'
-                                            f"{did_you_mean(name, known)}; pass allow_extra=True to skip it")  # fmt: skip
 
     def _init_one(
         self, name: str, array: NDArray, given: Mapping[str, NDArray] | None, attributes: Any, initializer: Any,
@@ -237,15 +225,27 @@ class Module(BaseModule):
         self, arg_params: Any, aux_params: Any, allow_missing: bool = False, force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:  # fmt: skip
-        """Assign values to parameters and auxiliary states."""
+        """Assign values to parameters and auxiliary states.
+
+        Args:
+            allow_missing: parameters without a given value keep theirs.
+            force_init: assign even where parameters have values already.
+            allow_extra: with ``allow_missing``, skip values that the symbol does not have. Without
+                ``allow_missing`` they are skipped anyway, as MXNet does.
+        """
+        if not allow_missing:
+            self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+            return
         if self.params_initialized and not force_init:
             warnings.warn(
                 "Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2
             )
             return
-        if self._exec_group is not None and arg_params is self._arg_params and aux_params is self._aux_params:
-            return  # what get_params() gave, put back unchanged (fit does so after every epoch)
-        self.init_params(None, arg_params, aux_params, allow_missing, True, allow_extra)
+        require(self.binded, "set_params", "bind()")
+        assert self._exec_group is not None
+        self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
+        self._params_dirty = True
+        self.params_initialized = True
 
     # -- binding --------------------------------------------------------------------------------------------
 
@@ -266,26 +266,25 @@ class Module(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if not for_training and inputs_need_grad:
-            raise NameMismatchError("bind: inputs_need_grad needs for_training=True")
-        self.for_training, self.inputs_need_grad, self._grad_req = for_training, inputs_need_grad, grad_req
-        self._data_shapes, self._label_shapes = parse_descriptions(
-            self._data_names, self._label_names, data_shapes, label_shapes
-        )
+            raise ModuleArgumentError("bind: inputs_need_grad needs for_training=True")
+        data, labels = parse_descriptions(self._data_names, self._label_names, data_shapes, label_shapes)
         shared = None
         if shared_module is not None:
             require(shared_module.binded and shared_module.params_initialized, "bind(shared_module=...)",
                     "bind() and init_params() of the shared module")  # fmt: skip
             shared = shared_module._exec_group
-        self._exec_group = ExecutorGroup(
-            self._symbol, self._context, self._data_shapes, self._label_shapes, self._param_names, self._state_names,
-            self._fixed_param_names, for_training, inputs_need_grad, grad_req, shared,
+        self._exec_group = DataParallelExecutorGroup(
+            self._symbol, self._context, self._work_load_list, data, labels, self._param_names, for_training,
+            inputs_need_grad, shared, self.logger, self._fixed_param_names, grad_req, self._state_names,
+            self._group2ctxs,
         )  # fmt: skip
+        self.for_training, self.inputs_need_grad, self._grad_req = for_training, inputs_need_grad, grad_req
+        self._data_shapes, self._label_shapes = data, labels
         self.binded = True
         self._step = None
         if shared_module is not None:
             self.params_initialized = True
-            self._params_dirty = True
-            self._sync_params()
+            self._arg_params, self._aux_params = shared_module._arg_params, shared_module._aux_params
         elif self.params_initialized:
             self._exec_group.set_params(self._arg_params or {}, self._aux_params or {})
         if shared_module is not None and shared_module.optimizer_initialized:
@@ -300,10 +299,9 @@ class Module(BaseModule):
         """Allocate inputs of other shapes; parameters stay."""
         require(self.binded, "reshape", "bind()")
         assert self._exec_group is not None
-        self._data_shapes, self._label_shapes = parse_descriptions(
-            self._data_names, self._label_names, data_shapes, label_shapes
-        )
-        self._exec_group.reshape(self._data_shapes, self._label_shapes)
+        data, labels = parse_descriptions(self._data_names, self._label_names, data_shapes, label_shapes)
+        self._exec_group.reshape(data, labels)
+        self._data_shapes, self._label_shapes = data, labels
 
     # -- optimizer ------------------------------------------------------------------------------------------
 
@@ -371,14 +369,13 @@ class Module(BaseModule):
         require(self.binded and self.params_initialized, "forward", "bind() and init_params()")
         assert self._exec_group is not None
         batch = _join_batches(data_batch) if isinstance(data_batch, list) else data_batch
-        if batch is None:
-            raise NameMismatchError("forward: data_batch is None")
+        if not isinstance(getattr(batch, "data", None), (list, tuple)):
+            raise ModuleArgumentError(f"forward: data_batch must have a list 'data', got {data_batch!r}")
         group = self._exec_group
         shapes = [tuple(one.shape) for one in batch.data]
         if shapes != group.shapes_of_data:
             self._reshape_for(batch, shapes)
-        group.load(batch)
-        group.forward(self.for_training if is_train is None else is_train)
+        group.forward(batch, is_train)
 
     def _reshape_for(self, batch: Any, shapes: list[tuple[int, ...]]) -> None:
         if getattr(batch, "provide_data", None):
@@ -389,7 +386,7 @@ class Module(BaseModule):
             ]
         if getattr(batch, "provide_label", None):
             labels = batch.provide_label
-        elif batch.label and self._label_shapes:
+        elif getattr(batch, "label", None) and self._label_shapes:
             labels = [
                 DataDesc(old.name, tuple(one.shape), old.dtype, old.layout)
                 for old, one in zip(self._label_shapes, batch.label)
@@ -413,7 +410,7 @@ class Module(BaseModule):
         assert self._exec_group is not None
         self._params_dirty = True
         if self._step is None:
-            self._step = TrainingStep(self._exec_group, self._param_names, self._optimizer, self._updater)
+            self._step = TrainingStep(self._exec_group, self._optimizer, self._updater)
         self._step.run()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
@@ -423,42 +420,32 @@ class Module(BaseModule):
         """
         require(self.binded and self.params_initialized, "get_outputs", "bind() and init_params()")
         assert self._exec_group is not None
-        return self._exec_group.split(self._exec_group.outputs(), merge_multi_context)
+        return self._exec_group.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data inputs after the last backward; the module must be bound with inputs_need_grad."""
         require(self.binded and self.params_initialized and self.inputs_need_grad, "get_input_grads",
                 "bind(inputs_need_grad=True) and init_params()")  # fmt: skip
         assert self._exec_group is not None
-        return self._exec_group.split(self._exec_group.input_grads(self._data_names), merge_multi_context)
+        return self._exec_group.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The values of the state inputs."""
         require(self.binded and self.params_initialized, "get_states", "bind() and init_params()")
         assert self._exec_group is not None
-        arrays = self._exec_group.executor.arg_dict
-        return self._exec_group.split([arrays[name] for name in self._state_names], merge_multi_context)
+        return self._exec_group.get_states(merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Set the state inputs: to given arrays, or all to one number."""
         require(self.binded and self.params_initialized, "set_states", "bind() and init_params()")
-        if (states is None) == (value is None):
-            raise NameMismatchError("set_states: give either states or value")
         assert self._exec_group is not None
-        arrays = self._exec_group.executor.arg_dict
-        for index, name in enumerate(self._state_names):
-            if value is not None:
-                arrays[name][:] = value
-            else:
-                new = states[index]
-                arrays[name][:] = nd.concatenate(list(new)) if isinstance(new, (list, tuple)) else new
+        self._exec_group.set_states(states, value)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Let a metric see the labels and the outputs of the last forward."""
+        require(self.binded and self.params_initialized, "update_metric", "bind() and init_params()")
         assert self._exec_group is not None
-        if pre_sliced:
-            labels = [nd.concatenate(list(parts)) for parts in zip(*labels)]
-        self._exec_group.update_metric(eval_metric, labels)
+        self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
         """Watch the executor with a Monitor; steps then run in separate parts."""
@@ -469,10 +456,6 @@ class Module(BaseModule):
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
         """Get ready for a batch that will be processed next; only sparse parameters need it."""
         require(self.binded, "prepare", "bind()")
-
-
-def _on(array: NDArray, context: Context) -> NDArray:
-    return array.as_in_context(context) if array.context is not context else array.copy()
 
 
 def _join_batches(batches: Sequence[Any]) -> Any:

@@ -13,6 +13,7 @@ from gluonjax.ndarray._creation import (
     modulo, moveaxis, multiply, not_equal, onehot_encode, ones, power, split_v2, subtract, to_dlpack_for_read,
     to_dlpack_for_write, true_divide, waitall, zeros,
 )  # fmt: skip
+from gluonjax.ndarray._cached import CachedOp
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.ndarray.sparse import CSRNDArray, RowSparseNDArray
 from gluonjax.ndarray.utils import load, load_frombuffer, save

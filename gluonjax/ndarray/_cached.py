@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gluonjax._base.errors import OperatorError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import rng
 from gluonjax._engine.graph import Graph
@@ -52,7 +53,7 @@ class CachedGraph:
         found = self._programs.get(key)
         if found is None:
             lowered = lower(self.graph, modes.training, overrides)
-            kernel = Kernel(self.name, lowered, interpretable=False)
+            kernel = Kernel(self.name, lowered, interpretable=False, source=("graph", self.graph))
             found = self._programs[key] = (lowered, kernel)
         return found
 
@@ -87,3 +88,29 @@ class CachedGraph:
             for handle, value in zip(handles[len(self.arguments) :], results[count:]):
                 handle._write(value)
         return [new_handle(cls, value, ctx, node, index) for index, value in enumerate(results[:count])]
+
+
+class CachedOp:
+    """A symbol as a function of arrays, compiled: what ``mx.nd.CachedOp`` is.
+
+    Args:
+        sym: the symbol. Arrays are passed in the order of ``sym.list_inputs()``.
+        flags: accepted.
+    """
+
+    def __init__(self, sym: Any, flags: Any = ()) -> None:
+        self._run = CachedGraph(sym._graph, "cached_op")
+        position = {name: index for index, name in enumerate(sym.list_inputs())}
+        self._order = [position[name] for name in self._run.arguments + self._run.auxiliary]
+
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        """Run; a single output is returned bare."""
+        if len(args) != len(self._order):
+            raise OperatorError(f"CachedOp: wants {len(self._order)} arrays, got {len(args)}")
+        outputs = self._run([args[index] for index in self._order], type(args[0]))
+        if out is not None:
+            targets = out if isinstance(out, (list, tuple)) else [out]
+            for target, value in zip(targets, outputs):
+                target._write(value._value, value._cell.entry)
+            return out
+        return outputs[0] if len(outputs) == 1 else outputs

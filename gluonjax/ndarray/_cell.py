@@ -31,6 +31,20 @@ class Cell:
         self.version += 1
 
 
-def host_array(value: Any) -> np.ndarray:
-    """A C-contiguous NumPy array that nobody else writes to."""
-    return np.array(value, order="C", copy=True)
+class SharedCell(Cell):
+    """Memory that belongs to a NumPy array outside: writes go into it, reads copy it."""
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self, buffer: np.ndarray, ctx: Context) -> None:
+        self._buffer = buffer
+        super().__init__(buffer, ctx)
+
+    @property
+    def value(self) -> Any:  # type: ignore[override]
+        return self._buffer.copy()
+
+    @value.setter
+    def value(self, new: Any) -> None:
+        if new is not self._buffer:
+            np.copyto(self._buffer, np.asarray(new))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from gluonjax._engine import inflight
 from gluonjax._engine.run import is_tracer
 from gluonjax._ops import registry
 from gluonjax.ndarray import _arithmetic
+from gluonjax.ndarray._cell import SharedCell
 from gluonjax.ndarray._invoke import NULL, new_handle, run_operator
 from gluonjax.ndarray.ndarray import NDArray, _to_value, wrap
 
@@ -164,6 +166,8 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
         return [int(axis) % ndim for axis in listed]
 
     sources, targets = normalize(source), normalize(destination)
+    if len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
+        raise ValueError(f"moveaxis: repeated axis in source {source} or destination {destination}")
     if len(sources) != len(targets):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
     order = [axis for axis in range(ndim) if axis not in sources]
@@ -185,9 +189,21 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: Any = NDA
     if zero_copy:
         if not ndarray.flags["C_CONTIGUOUS"]:
             raise ValueError("Only c-contiguous arrays are supported for zero-copy")
+        handle = wrap(ndarray, Context("cpu"), array_cls)
+        if ndarray.flags["WRITEABLE"] or ndarray.flags["OWNDATA"]:
+            handle._cell = SharedCell(_writable_alias(ndarray), Context("cpu"))
         ndarray.flags["WRITEABLE"] = False
-        return wrap(ndarray.view(), Context("cpu"), array_cls)
+        return handle
     return wrap(np.array(ndarray, order="C"), Context("cpu"), array_cls)
+
+
+def _writable_alias(array: np.ndarray) -> np.ndarray:
+    """The same memory as a writable array, whatever the flags of ``array`` say; keeps ``array`` alive."""
+    if array.flags["WRITEABLE"] or array.nbytes == 0:
+        return array.view()
+    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    memory._owner = array  # type: ignore[attr-defined]
+    return np.frombuffer(memory, array.dtype).reshape(array.shape)
 
 
 def from_dlpack(dlpack: Any) -> NDArray:

@@ -226,6 +226,15 @@ def _contiguous(key: Basic, shape: tuple[int, ...]) -> int | None:
     return offset
 
 
+def slices_are_contiguous(slices: tuple[slice, ...], shape: tuple[int, ...]) -> bool:
+    """True where slices (one for each leading axis) select one contiguous range in memory."""
+    full = [slice(*_slice_indices(one, length)) for one, length in zip(slices, shape)]
+    full += [slice(0, length, 1) for length in shape[len(full) :]]
+    lengths = tuple(len(range(one.start, one.stop, one.step)) for one in full)
+    key = Basic(tuple(s.start for s in full), lengths, tuple(s.step for s in full), lengths)
+    return _contiguous(key, shape) is not None
+
+
 def _advanced(array: Any, entries: list[Any]) -> Advanced:
     shape = array.shape
     before: list[int] = []
@@ -323,7 +332,7 @@ def _basic_reader(lengths: tuple[int, ...], steps: tuple[int, ...], shape: tuple
         region = lax.dynamic_slice(source, tuple(origin[axis] for axis in range(len(extents))), extents)
         return (_take_region(region, steps).reshape(shape),)
 
-    return Kernel("slice", basic_get)
+    return Kernel("slice", basic_get, data_inputs=1)
 
 
 def _split_key(key: Advanced) -> tuple[tuple[Any, ...], list[Any]]:
@@ -376,7 +385,7 @@ def _advanced_reader(pattern: tuple[Any, ...]) -> Kernel:
     def advanced_get(source: Any, *arrays: Any) -> tuple[Any]:
         return (source.at[_join_key(pattern, arrays)].get(mode="clip"),)
 
-    return Kernel("advanced_index", advanced_get)
+    return Kernel("advanced_index", advanced_get, data_inputs=1)
 
 
 def _new(array: Any, value: np.ndarray) -> Any:
@@ -498,7 +507,7 @@ def _basic_writer(lengths: tuple[int, ...], steps: tuple[int, ...], shape: tuple
             region = old.at[tuple(slice(None, None, abs(step)) for step in steps)].set(region)
         return (lax.dynamic_update_slice(target, region, starts),)
 
-    return Kernel("slice_assign", basic_put)
+    return Kernel("slice_assign", basic_put, data_inputs=2)
 
 
 def _put_advanced(array: Any, key: Advanced, value: Any) -> None:
@@ -532,7 +541,7 @@ def _advanced_writer(pattern: tuple[Any, ...], shape: tuple[int, ...]) -> Kernel
         value = value.reshape(value.shape[max(0, value.ndim - len(shape)) :])
         return (target.at[_join_key(pattern, arrays)].set(value, mode="drop"),)
 
-    return Kernel("advanced_assign", advanced_put)
+    return Kernel("advanced_assign", advanced_put, data_inputs=2)
 
 
 def _record_write(target: Any, kernel: Kernel, rest: tuple[Any, ...], handle: Any) -> None:

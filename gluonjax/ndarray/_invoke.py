@@ -13,7 +13,7 @@ from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import rng
 from gluonjax._engine.run import Kernel
-from gluonjax._engine.tape import Entry, Node, wanted_inputs
+from gluonjax._engine.tape import Entry, Node, follows, wanted_inputs
 from gluonjax._ops.opdef import OpDef, no_mutation, same_dtypes, zero_grad
 from gluonjax.ndarray._cell import Cell
 
@@ -71,7 +71,8 @@ class Call:
 
         need_check = arity > 1 or op.dtypes is not same_dtypes
         self.kernel = Kernel(
-            op.name, op.pure(attrs, train, traced), validate if need_check else None, host=op.host
+            op.name, op.pure(attrs, train, traced), validate if need_check else None, host=op.host,
+            source=("operator", op, {k: op.attr_table[k].kind.show(v) for k, v in attrs.items() if k in given}, traced),
         )
 
 
@@ -187,7 +188,7 @@ def new_handle(cls: Any, value: Any, ctx: Context, node: Node | None = None, ind
     """A new handle on new memory."""
     handle = cls.__new__(cls)
     cell = Cell(value, ctx)
-    if node is not None:
+    if node is not None and follows(node, value.dtype):
         cell.entry = Entry(node, index)
     handle._cell = cell
     handle._view = None

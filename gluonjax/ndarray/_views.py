@@ -27,7 +27,7 @@ def reader(shape: tuple[int, ...]) -> Kernel:
             flat = lax.dynamic_slice(flat, (offset,), (size,))
         return (flat.reshape(shape),)
 
-    return Kernel("view_read", view_read)
+    return Kernel("view_read", view_read, source=("view", shape), data_inputs=1)
 
 
 def _view_write(base: Any, new: Any, offset: Any) -> tuple[Any]:
@@ -37,7 +37,7 @@ def _view_write(base: Any, new: Any, offset: Any) -> tuple[Any]:
     return (flat.reshape(base.shape),)
 
 
-WRITER = Kernel("view_write", _view_write)
+WRITER = Kernel("view_write", _view_write, data_inputs=2)
 
 
 def read(base: Any, offset: int, shape: tuple[int, ...], on_host: bool) -> Any:

@@ -48,8 +48,6 @@ class NDArray(NDArrayBase):
 
     _np_semantics = False
     __array_priority__ = 1000.0
-    # A NumPy operand leaves the operation to NDArray, whose own methods say what is wrong.
-    __array_ufunc__ = None
     _stype_name = "default"
 
     _cell: Cell
@@ -321,15 +319,24 @@ class NDArray(NDArrayBase):
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).asnumpy().any())
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What MXNet pickles: the bytes of the array in the .params format."""
+        from gluonjax._files.params import write_raw
+
+        return {"handle": write_raw(self.asnumpy())}
+
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), self.asnumpy(), str(self.context), self.dtype)
+        return _empty, (type(self), str(self.context)), self.__getstate__()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Read MXNet's own pickle: the bytes of one array in the .params format."""
         from gluonjax._files.params import read_raw
 
         handle = state["handle"]
-        self._cell = Cell(np.zeros((0,), np.float32) if handle is None else read_raw(bytes(handle)), current_context())
+        ctx = getattr(self, "_cell", None)
+        ctx = current_context() if ctx is None else ctx.ctx
+        value = np.zeros((0,), np.float32) if handle is None else np.asarray(read_raw(bytes(handle)))
+        self._cell = Cell(_to_value(value, None, ctx), ctx)
         self._view = self._own = None
 
     def __copy__(self) -> NDArray:
@@ -384,12 +391,6 @@ class NDArray(NDArrayBase):
         if not copy and wanted == self._cell.value.dtype:
             return self
         return run_operator(registry.get("Cast"), (self,), {"dtype": wanted.name}, None, type(self))
-
-    def asnumpy_view(self) -> np.ndarray:
-        """The value as a read-only NumPy array, without a copy where the array lives on the host."""
-        view = np.asarray(inflight.wait(self._value)).view()
-        view.flags.writeable = False
-        return view
 
     def tostype(self, stype: str) -> NDArray:
         """Convert the storage type; dense to dense is a copy."""
@@ -531,6 +532,16 @@ class NDArray(NDArrayBase):
     def __setitem__(self, key: Any, value: Any) -> None:
         _indexing.put(self, key, value)
 
+    def split_v2(self, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
+        """``mx.nd.split_v2(self, ...)``."""
+        from gluonjax.ndarray import _creation
+
+        return _creation.split_v2(self, indices_or_sections, axis, squeeze_axis)
+
+    @staticmethod
+    def _basic_indexing_slice_is_contiguous(slc_key: tuple[slice, ...], shape: tuple[int, ...]) -> bool:
+        return _indexing.slices_are_contiguous(slc_key, shape)
+
     def _at(self, index: int) -> NDArray:
         return _indexing.row(self, index)
 
@@ -622,14 +633,15 @@ def _to_value(source: Any, dtype: Any, ctx: Context) -> Any:
     return value if ctx.is_host else _move(value, Context("cpu"), ctx)
 
 
-def _rebuild(cls: Any, value: np.ndarray, context: str, dtype: Any) -> Any:
+def _empty(cls: Any, context: str) -> Any:
+    """An array without content, for unpickling; on the CPU where its device is not here."""
     kind, _, index = context.partition("(")
     ctx = Context(kind, int(index.rstrip(")")))
     try:
         ctx.jax_device
     except MXNetError:
         ctx = current_context()
-    return new_handle(cls, _to_value(np.asarray(value, dtype=dtype), None, ctx), ctx)
+    return new_handle(cls, np.zeros((0,), np.float32), ctx)
 
 
 def wrap(value: Any, ctx: Context | None = None, cls: Any = NDArray) -> Any:
@@ -653,3 +665,13 @@ def run_jax(kernel: Any, inputs: Sequence[NDArray], constants: Sequence[Any] = (
 
 
 _arithmetic.install(NDArray)
+
+# Tables that scripts and MXNet's own tools read from this module.
+py_slice = slice
+integer_types = (int, np.int32, np.int64)
+numeric_types = (float, int, np.generic)
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_ID_TO_STR = {code: name for name, code in _STORAGE_TYPE_STR_TO_ID.items()}
+_DTYPE_NP_TO_MX = {None: -1, **{dtype.type: code for code, dtype in _dtypes.CODE_TO_DTYPE.items()}}
+_DTYPE_MX_TO_NP = {code: kind for kind, code in _DTYPE_NP_TO_MX.items()}
+_GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}

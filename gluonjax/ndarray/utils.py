@@ -10,6 +10,7 @@ import numpy as np
 
 from gluonjax._base.devices import Context
 from gluonjax._base.errors import ArgumentTypeError, MXNetError
+from gluonjax._base.scopes import modes
 from gluonjax._files import params
 from gluonjax._files.atomic import atomic_write
 from gluonjax.ndarray import _creation
@@ -54,7 +55,7 @@ def save(fname: str, data: Any) -> None:
     for one in arrays:
         if not isinstance(one, NDArray):
             raise ArgumentTypeError(f"save only accept dict str->NDArray or list of NDArray, got {type(one)}")
-    atomic_write(os.fspath(fname), params.write_params([_content(one) for one in arrays], names))
+    atomic_write(os.fspath(fname), params.write_params([_content(one) for one in arrays], names, np_shape=modes.np_shape))
 
 
 def _content(array: NDArray) -> Any:
@@ -85,6 +86,13 @@ def _unpack(data: bytes, source: str) -> Any:
         blocks, names = params.read_params(data)
     except MXNetError as error:
         raise type(error)(f"{source}: {error}") from None
+    if params.needs_np_shape(data) != modes.np_shape and any(0 in block.shape or not block.shape for block in blocks):
+        # In the two modes such shapes mean different things: "empty" in one, "unknown" in the other.
+        wanted = "True" if not modes.np_shape else "False"
+        raise MXNetError(
+            f"{source}: holds zero-size or 0-d arrays that were saved with"
+            f"{'out' if modes.np_shape else ''} NumPy shape semantics; call mx.util.set_np_shape({wanted}) to load them"
+        )
     arrays = [_handle(block) for block in blocks]
     return dict(zip(names, arrays)) if names else arrays
 

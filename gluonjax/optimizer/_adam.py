@@ -6,15 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import jax
-from jax import lax
+from jax import Array, lax
 
 from gluonjax._ops import update_rules as rules
 from gluonjax._ops.update_rules import bounded
 from gluonjax.optimizer._base import Optimizer, register
 from gluonjax.optimizer._state import Layout
-
-Array = jax.Array
 
 
 def warmth(beta: float, t: Any, xp: Any) -> Any:
@@ -63,7 +60,10 @@ def adamax(
     weight: Array, grad: Array, mean: Array, largest: Array, *, lr: Any, wd: Any, rescale_grad: Any,
     clip: float | None, beta1: float, beta2: float,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """Adam with the running maximum instead of the variance. No epsilon in MXNet: an all-zero history gives NaN."""
+    """Adam with the running maximum instead of the variance.
+
+    There is no epsilon in MXNet: a history of zeros only gives NaN.
+    """
     full = bounded(grad * rescale_grad + wd * weight, clip)
     mean = mean * beta1 + (1.0 - beta1) * full
     largest = lax.max(beta2 * largest, lax.abs(full))
@@ -165,7 +165,9 @@ class FTML(Optimizer):
     coefficients: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "epsilon")
     hyper_names: ClassVar[tuple[str, ...]] = ("lr", "wd", "rescale_grad", "t")
 
-    def __init__(self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any) -> None:
+    def __init__(
+        self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.beta1 = beta1
         self.beta2 = beta2

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import jax
-from jax import lax
+from jax import Array, lax
 
 from gluonjax._ops import update_rules as rules
 from gluonjax._ops.update_rules import bounded
 from gluonjax.optimizer._base import Optimizer, register
 from gluonjax.optimizer._state import Layout
-
-Array = jax.Array
 
 
 @register
@@ -126,7 +123,9 @@ class Ftrl(Optimizer):
     coefficients: ClassVar[tuple[str, ...]] = ("lamda1", "beta")
     lazy_rows = True
 
-    def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any) -> None:
+    def __init__(
+        self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.lamda1 = lamda1
         self.beta = beta

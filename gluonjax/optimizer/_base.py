@@ -1,8 +1,8 @@
 """The base class of optimizers, and the registry of their names.
 
-An optimizer here is a formula (``_ops/update_rules.py``), a layout of its state and some host-side arithmetic per
-step. From these three follow MXNet's interface (``create_state``, ``update``), the pure rule that the engine puts
-into one compiled step for all parameters, and the optax transformation (``as_optax``).
+An optimizer here is a formula (``_ops/update_rules.py``), a layout of its state and some host-side
+arithmetic per step. From these three follow MXNet's interface (``create_state``, ``update``), the pure rule
+that the engine puts into one compiled step for all parameters, and the optax transformation (``as_optax``).
 """
 
 from __future__ import annotations
@@ -78,8 +78,10 @@ class Optimizer:
 
     opt_registry: ClassVar[dict[str, type]] = {}
 
-    # What a built-in optimizer is made of. ``coefficients`` names attributes fixed at compile time, ``hyper_names``
-    # values that change per step, ``carried`` attributes that the host arithmetic of one step leaves for the next.
+    # What a built-in optimizer is made of. ``coefficients`` names attributes fixed at compile time,
+    # ``hyper_names``
+    # values that change per step, ``carried`` attributes that the host arithmetic of one step leaves for
+    # the next.
     coefficients: ClassVar[tuple[str, ...]] = ()
     hyper_names: ClassVar[tuple[str, ...]] = ("lr", "wd", "rescale_grad")
     carried: ClassVar[tuple[str, ...]] = ()
@@ -100,7 +102,9 @@ class Optimizer:
         self.lr_scheduler = lr_scheduler
         self.lr = 0.01 if learning_rate is None and lr_scheduler is None else learning_rate
         if lr_scheduler is not None and learning_rate is not None and lr_scheduler.base_lr != learning_rate:
-            print("learning rate from ``lr_scheduler`` has been overwritten by ``learning_rate`` in optimizer.")
+            print(
+                "learning rate from ``lr_scheduler`` has been overwritten by ``learning_rate`` in optimizer."
+            )
             lr_scheduler.base_lr = learning_rate
         self.wd = wd
         self.lr_mult: dict[Any, float] = {}
@@ -136,7 +140,8 @@ class Optimizer:
         old = Optimizer.opt_registry.get(name)
         if old is not None:
             warnings.warn(
-                f"WARNING: New optimizer {klass.__module__}.{klass.__name__} is overriding existing optimizer "
+                f"WARNING: New optimizer {klass.__module__}.{klass.__name__} is overriding existing "
+                f"optimizer "
                 f"{old.__module__}.{old.__name__}",
                 stacklevel=2,
             )
@@ -155,7 +160,9 @@ class Optimizer:
 
             return OptaxOptimizer(name, **kwargs)
         if not isinstance(name, str):
-            raise ArgumentTypeError(f"optimizer.create: wants a name or an optax transformation, got {name!r}")
+            raise ArgumentTypeError(
+                f"optimizer.create: wants a name or an optax transformation, got {name!r}"
+            )
         klass = Optimizer.opt_registry.get(name.lower())
         if klass is None:
             raise OptimizerError(f"Cannot find optimizer {name}{did_you_mean(name, Optimizer.opt_registry)}")
@@ -164,7 +171,7 @@ class Optimizer:
     # -- learning rates, decays and counts ------------------------------------------------------------------
 
     @property
-    def learning_rate(self) -> float:
+    def learning_rate(self) -> Any:
         """The current learning rate, before multipliers."""
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
@@ -172,7 +179,8 @@ class Optimizer:
         """Set the learning rate; not possible with a scheduler."""
         if self.lr_scheduler is not None:
             raise SchedulerInUseError(
-                "LRScheduler of the optimizer has already been defined. set_learning_rate works only without one; "
+                "LRScheduler of the optimizer has already been defined. set_learning_rate works only "
+                "without one; "
                 "change lr_scheduler.base_lr instead."
             )
         self.lr = lr
@@ -186,7 +194,10 @@ class Optimizer:
         self.lr_mult = {**self._symbol_factors("__lr_mult__"), **args_lr_mult}
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
-        """Set factors of the weight decay by parameter name or index; biases and the like have 0 by default."""
+        """Set factors of the weight decay by parameter name or index.
+
+        Biases and the like have 0 by default.
+        """
         undecayed = {name: 0.0 for name in self.idx2name.values() if not self._decays(name)}
         self.wd_mult = {**undecayed, **self._symbol_factors("__wd_mult__"), **args_wd_mult}
 
@@ -199,7 +210,9 @@ class Optimizer:
             return {}
         attributes, arguments = self.sym_info
         return {
-            name: float(attributes[name][attribute]) for name in arguments if attribute in attributes.get(name, {})
+            name: float(attributes[name][attribute])
+            for name in arguments
+            if attribute in attributes.get(name, {})
         }
 
     def _set_current_context(self, device_id: int) -> None:
@@ -235,7 +248,10 @@ class Optimizer:
     # -- what a built-in optimizer is made of ---------------------------------------------------------------
 
     def formula(self) -> Callable[..., Any] | None:
-        """The arithmetic of one update for the current settings; None for classes that write ``update`` themselves."""
+        """The arithmetic of one update for the current settings.
+
+        None for classes that write ``update`` themselves.
+        """
         return None
 
     def layout(self) -> Layout:
@@ -244,7 +260,8 @@ class Optimizer:
 
     def static(self) -> dict[str, Any]:
         """Python values fixed at compile time, as the formula names them."""
-        # MXNet's operators read clip_gradient=0 as "do not clip"; rules written with arrays in Python clip at 0.
+        # MXNet's operators read clip_gradient=0 as "do not clip"; rules written with arrays in Python clip
+        # at 0.
         clip = self.clip_gradient if self.clips_at_zero else (self.clip_gradient or None)
         return {"clip": clip, **{name: getattr(self, name) for name in self.coefficients}}
 
@@ -265,7 +282,10 @@ class Optimizer:
     def fusable(self) -> bool:
         """True where many updates may run as ``pure_rule`` in one compiled step instead of as ``update`` calls."""
         kind = type(self)
-        plain = kind.update is Optimizer.update and kind.update_multi_precision is Optimizer.update_multi_precision
+        plain = (
+            kind.update is Optimizer.update
+            and kind.update_multi_precision is Optimizer.update_multi_precision
+        )
         return plain and self.formula() is not None
 
     def uses_master(self, dtype: Any) -> bool:
@@ -292,7 +312,8 @@ class Optimizer:
         formula = self.formula()
         if formula is None:
             raise OptimizerError(
-                f"{type(self).__name__} has no pure rule: it defines update() itself, so it runs one weight at a time"
+                f"{type(self).__name__} has no pure rule: it defines update() itself, so it runs one "
+                f"weight at a time"
             )
         return _kernels.make_rule(formula, self.static(), master, self.master_first)
 
@@ -324,7 +345,9 @@ class Optimizer:
         """Return the initial state of a weight: None, an NDArray or a tuple of them."""
         dense = weight if weight.stype == "default" else weight.tostype("default")
         return map_state(
-            lambda slot: dense.copy() if slot == "copy" else wrap(slot_array(slot, dense._value), weight.context),
+            lambda slot: (
+                dense.copy() if slot == "copy" else wrap(slot_array(slot, dense._value), weight.context)
+            ),
             self.layout(),
         )
 
@@ -349,14 +372,14 @@ class Optimizer:
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Like ``update``, for states made by ``create_state_multi_precision``."""
-        one = weight[0] if isinstance(weight, (list, tuple)) else weight
+        one: Any = weight[0] if isinstance(weight, (list, tuple)) else weight
         master = self.uses_master(one.dtype)
         if type(self).update is Optimizer.update:
             self._update(index, weight, grad, state, master)
         elif master:
             copy, inner = _kernels.split(state, self.master_first)
             self.update(index, copy, grad.astype(np.float32), inner)
-            weight[:] = copy.astype(weight.dtype)
+            one[:] = copy.astype(one.dtype)
         else:
             self.update(index, weight, grad, state)
 
@@ -371,7 +394,9 @@ class Optimizer:
         for (_, one, slope, own), hyper in zip(batch, self.step_hyper([entry[0] for entry in batch])):
             self.apply(one, slope, own, hyper, master)
 
-    def apply(self, weight: NDArray, grad: NDArray, state: Any, hyper: dict[str, Any], master: bool = False) -> None:
+    def apply(
+        self, weight: NDArray, grad: NDArray, state: Any, hyper: dict[str, Any], master: bool = False
+    ) -> None:
         """Run the rule for one weight with given changing values, and write the results."""
         handles = leaves_of(state)
         rows = self.lazy_rows and grad.stype == "row_sparse"

@@ -16,12 +16,15 @@ import numpy as np
 from gluonjax._base.errors import MXNetError
 from gluonjax._engine import inflight
 
-_HALF = ("float16", "bfloat16")
-
 
 def has_pure_rule(optimizer: Any) -> bool:
     """True where the optimizer's update is a pure function of arrays and numbers."""
-    return getattr(optimizer, "pure_rule", None) is not None and optimizer.rule_key() is not None
+    return bool(getattr(optimizer, "fusable", False))
+
+
+def masters_of(optimizer: Any, weights: Sequence[Any]) -> tuple[bool, ...]:
+    """For every weight, whether it is updated through a float32 master copy."""
+    return tuple(optimizer.uses_master(np.dtype(weight.dtype)) for weight in weights)
 
 
 def states_of(updater: Any, indices: Sequence[int], weights: Sequence[Any]) -> list[Any]:
@@ -65,15 +68,19 @@ def hyper_of(optimizer: Any, indices: Sequence[int]) -> dict[str, np.ndarray]:
     return {name: np.array([row[name] for row in rows], np.float64) for name in rows[0]} if rows else {}
 
 
-def apply_rules(optimizer: Any) -> Callable[..., tuple[list[Any], list[Any]]]:
-    """A traceable function ``(weights, grads, states, hyper) -> (new weights, new states)``."""
-    rule = optimizer.pure_rule()
+def apply_rules(optimizer: Any, masters: Sequence[bool]) -> Callable[..., tuple[list[Any], list[Any]]]:
+    """A traceable function ``(weights, grads, states, hyper) -> (new weights, new states)``.
+
+    Args:
+        masters: see ``masters_of``.
+    """
+    rules = {master: optimizer.pure_rule(master) for master in set(masters)}
 
     def apply(weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any], hyper: Any) -> Any:
         new_weights, new_states = [], []
         for place, (weight, grad, state) in enumerate(zip(weights, grads, states)):
             numbers = {name: column[place] for name, column in hyper.items()}
-            new_weight, new_state = rule(weight, grad, state, numbers)
+            new_weight, new_state = rules[masters[place]](weight, grad, state, numbers)
             new_weights.append(new_weight.astype(weight.dtype))
             new_states.append(new_state)
         return new_weights, new_states
@@ -82,8 +89,8 @@ def apply_rules(optimizer: Any) -> Callable[..., tuple[list[Any], list[Any]]]:
 
 
 @functools.lru_cache(maxsize=256)
-def _program(key: Any, holder: _Holder) -> Any:
-    return jax.jit(apply_rules(holder.optimizer))
+def _program(key: Any, masters: tuple[bool, ...], holder: _Holder) -> Any:
+    return jax.jit(apply_rules(holder.optimizer, masters))
 
 
 class _Holder:
@@ -109,15 +116,14 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
         weights, grads: NDArrays; weights and states are rewritten.
     """
     optimizer = updater.optimizer
-    mixed = optimizer.multi_precision and any(np.dtype(w.dtype).name in _HALF for w in weights)
-    sparse = any(g.stype != "default" for g in grads)
-    if not has_pure_rule(optimizer) or mixed or sparse or not indices:
+    sparse = any(array.stype != "default" for array in (*weights, *grads))
+    if not has_pure_rule(optimizer) or sparse or not indices:
         for index, weight, grad in zip(indices, weights, grads):
             updater(index, grad, weight)
         return
     states = states_of(updater, indices, weights)
     hyper = hyper_of(optimizer, indices)
-    program = _program(optimizer.rule_key(), _Holder(optimizer))
+    program = _program(optimizer.rule_key(), masters_of(optimizer, weights), _Holder(optimizer))
     try:
         with jax.enable_x64(True):
             new_weights, new_states = program(

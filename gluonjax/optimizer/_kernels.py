@@ -42,7 +42,8 @@ def make_rule(
 def kernel_for(optimizer: Any, master: bool, states: int, names: tuple[str, ...], rows: bool) -> Kernel:
     """The engine's kernel of one optimizer's settings.
 
-    Its operands are weight, gradient (for ``rows``: row numbers and rows), the state's arrays and the changing values.
+    Its operands are weight, gradient (for ``rows``: row numbers and rows), the state's arrays and the
+    changing values.
     """
     key = (optimizer.rule_key(), master, states, names, rows)
     found = _kernels.get(key)

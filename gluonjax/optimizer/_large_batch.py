@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import jax
 
 from gluonjax._ops import update_rules as rules
-from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.optimizer._base import Optimizer, aggregation_size, check_arrays, register
 from gluonjax.optimizer._sgd import SGD
 from gluonjax.optimizer._state import Layout
@@ -174,11 +173,11 @@ class LBSGD(Optimizer):
         shape = {"linear": part, "power2": part * part, "sqrt": math.sqrt(part)}.get(self.warmup_strategy)
         return 1.0 if shape is None else 1.0 + (top - 1) * shape
 
-    def _norm_factor(self, weight: NDArray, grad: NDArray, wd: float) -> float:
+    def _norm_factor(self, weight: Any, grad: Any, wd: float) -> float:
         of_weight, of_grad = (float((array * array).sum().asscalar()) for array in (weight, grad))
         return min(max(math.sqrt(of_weight / (of_grad + wd * of_weight + 1e-18)), 0.01), 100.0)
 
-    def _collect(self, index: Any, grad: NDArray) -> dict[str, Any]:
+    def _collect(self, index: Any, grad: Any) -> dict[str, Any]:
         """Add the gradient to what is collected for a weight."""
         old = self.cumgrads.get(index)
         if old is None or old["num_cums"] <= 0:

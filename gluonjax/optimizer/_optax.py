@@ -10,15 +10,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax import Array
 
 from gluonjax.optimizer._base import Optimizer, OptimizerError, number, register
 from gluonjax.optimizer._state import leaves_of
 
-Array = jax.Array
-
 
 class RuleState(NamedTuple):
-    """State of ``as_optax``: steps done, the state of each leaf as MXNet lays it out, and carried host values."""
+    """State of ``as_optax``.
+
+    Steps done, the state of each leaf as MXNet lays it out, and carried host values.
+    """
 
     count: Any
     states: tuple[Any, ...]
@@ -40,7 +42,9 @@ def as_optax(optimizer: Optimizer) -> optax.GradientTransformation:
     [0.5, 0.5]
     """
     if not optimizer.fusable:
-        raise OptimizerError(f"{type(optimizer).__name__} works on the host and cannot be an optax transformation")
+        raise OptimizerError(
+            f"{type(optimizer).__name__} works on the host and cannot be an optax transformation"
+        )
     rule = optimizer.pure_rule()
 
     def init(params: Any) -> RuleState:
@@ -67,7 +71,9 @@ def as_optax(optimizer: Optimizer) -> optax.GradientTransformation:
         t = count.astype(jnp.float32)
         rates, decays = worker._get_lrs(indices), worker._get_wds(indices)
         for index, (weight, slope, own) in enumerate(zip(weights, slopes, state.states)):
-            hyper = {k: number(v) for k, v in worker.hyper(index, rates[index], decays[index], t, jnp).items()}
+            hyper = {
+                k: number(v) for k, v in worker.hyper(index, rates[index], decays[index], t, jnp).items()
+            }
             changed, new_state = rule(weight, slope, own, hyper)
             new.append(changed - weight)
             states.append(new_state)
@@ -105,7 +111,14 @@ class _WrappedFormula:
         return jax.tree.structure(jax.eval_shape(self.transformation.init, weight))
 
     def __call__(
-        self, weight: Array, grad: Array, *states: Array, lr: Any, wd: Any, rescale_grad: Any, clip: float | None
+        self,
+        weight: Array,
+        grad: Array,
+        *states: Array,
+        lr: Any,
+        wd: Any,
+        rescale_grad: Any,
+        clip: float | None,
     ) -> tuple[Array, ...]:
         from gluonjax._ops.update_rules import bounded
 
@@ -123,9 +136,9 @@ class _WrappedFormula:
 class OptaxOptimizer(Optimizer):
     """Any optax transformation where MXNet takes an optimizer.
 
-    Every weight has its own state, so transformations that look at all weights together (global norms) see one
-    weight at a time. ``learning_rate`` (1 by default) scales the transformation's steps, so that schedulers and
-    multipliers work.
+    Every weight has its own state, so transformations that look at all weights together (global norms) see
+    one weight at a time. ``learning_rate`` (1 by default) scales the transformation's steps, so that
+    schedulers and multipliers work.
 
     Args:
         transformation: an ``optax.GradientTransformation``.
@@ -142,7 +155,9 @@ class OptaxOptimizer(Optimizer):
 
     def __init__(self, transformation: Any, **kwargs: Any) -> None:
         if not (hasattr(transformation, "init") and hasattr(transformation, "update")):
-            raise OptimizerError(f"OptaxOptimizer: wants an optax.GradientTransformation, got {transformation!r}")
+            raise OptimizerError(
+                f"OptaxOptimizer: wants an optax.GradientTransformation, got {transformation!r}"
+            )
         if kwargs.get("learning_rate") is None and kwargs.get("lr_scheduler") is None:
             kwargs["learning_rate"] = 1.0
         super().__init__(**kwargs)
@@ -172,11 +187,14 @@ class OptaxOptimizer(Optimizer):
 
     def optax_state(self, weight: Any, state: Any) -> Any:
         """A state as optax's own pytree."""
-        return jax.tree.unflatten(self._wrapped.structure(weight._value), [a._value for a in leaves_of(state)])
+        return jax.tree.unflatten(
+            self._wrapped.structure(weight._value), [a._value for a in leaves_of(state)]
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         raise OptimizerError(
-            "OptaxOptimizer: an optax transformation cannot be saved; use get_states(dump_optimizer=False) and make "
+            "OptaxOptimizer: an optax transformation cannot be saved; use "
+            "get_states(dump_optimizer=False) and make "
             "the optimizer again when loading"
         )
 

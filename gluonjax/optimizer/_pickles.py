@@ -1,8 +1,8 @@
 """Optimizer states as bytes: pickles that MXNet reads, and a reader that builds known things only.
 
-MXNet pickles its own classes, so the writer emits the few opcodes itself, with MXNet's names in place of ours. The
-reader refuses every class that is not a state array, an optimizer, a scheduler or a plain container: a states file
-from elsewhere cannot run code.
+MXNet pickles its own classes, so the writer emits the few opcodes itself, with MXNet's names in place of
+ours. The reader refuses every class that is not a state array, an optimizer, a scheduler or a plain
+container: a states file from elsewhere cannot run code.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class _Writer:
             self.instance(value)
         else:
             raise MXNetError(
-                f"optimizer states: cannot save a {type(value).__name__} ({value!r}); states and optimizer attributes "
+                f"optimizer states: cannot save a {type(value).__name__} ({value!r}); states and "
+                f"optimizer attributes "
                 "may hold numbers, text, NDArrays, containers and schedulers"
             )
 
@@ -191,7 +192,8 @@ class _Reader(pickle.Unpickler):
         found = self._own_class(module, name)
         if found is None:
             raise MXNetError(
-                f"optimizer states: the file asks for {module}.{name}, which is neither a state nor a known optimizer "
+                f"optimizer states: the file asks for {module}.{name}, which is neither a state nor a "
+                f"known optimizer "
                 "or scheduler; refusing to load it"
             )
         return found

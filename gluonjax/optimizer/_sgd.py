@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from gluonjax._engine import rng
 from gluonjax._ops import update_rules as rules
 from gluonjax._ops.update_rules import bounded
 from gluonjax.optimizer._base import Optimizer, aggregation_size, register
 from gluonjax.optimizer._state import Layout
-
-Array = jax.Array
 
 
 @register
@@ -61,7 +60,7 @@ class SGD(Optimizer):
 
 
 @register
-class ccSGD(SGD):  # noqa: N801
+class ccSGD(SGD):
     """The old name of SGD."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -102,7 +101,9 @@ class Signum(Optimizer):
         wd_lh: decoupled weight decay.
     """
 
-    def __init__(self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any) -> None:
+    def __init__(
+        self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any
+    ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
         self.wd_lh = wd_lh

@@ -1,7 +1,7 @@
 """Optimizer state as MXNet shows it: None, an NDArray, or nested tuples of them.
 
-A layout says what the state of one weight is made of: ``"zeros"`` and ``"copy"`` have the weight's shape and dtype,
-``"rows"`` has shape (rows, 1), None is no state, and a tuple is a tuple.
+A layout says what the state of one weight is made of: ``"zeros"`` and ``"copy"`` have the weight's shape
+and dtype, ``"rows"`` has shape (rows, 1), None is no state, and a tuple is a tuple.
 """
 
 from __future__ import annotations
@@ -53,5 +53,7 @@ def slot_array(slot: str, weight: Any) -> Any:
         with jax.enable_x64(True):
             if isinstance(weight, jax.core.Tracer):
                 return jax.numpy.zeros(shape, weight.dtype)
-            return jax.numpy.zeros(shape, weight.dtype, device=weight.sharding if shape == weight.shape else None)
+            return jax.numpy.zeros(
+                shape, weight.dtype, device=weight.sharding if shape == weight.shape else None
+            )
     return np.zeros(shape, weight.dtype)

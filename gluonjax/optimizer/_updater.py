@@ -93,8 +93,8 @@ class Updater:
     def set_states(self, states: bytes) -> None:
         """Take over what ``get_states`` of this library or of MXNet gave."""
         loaded = load_states(states)
-        if isinstance(loaded, tuple) and len(loaded) == 2:
-            self.states, self.optimizer = loaded
+        if isinstance(loaded, tuple):
+            self.states, self.optimizer = loaded[0], loaded[1]
             self.aggregate_updates = self.optimizer.aggregate_num > 0
         else:
             self.states = loaded

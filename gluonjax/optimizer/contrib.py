@@ -40,12 +40,16 @@ class GroupAdaGrad(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> Any:
         """Return the history, of shape (rows, 1)."""
         if len(weight.shape) != 2:
-            raise OptimizerError(f"GroupAdaGrad: weight {index} has shape {weight.shape}; it must be a matrix")
+            raise OptimizerError(
+                f"GroupAdaGrad: weight {index} has shape {weight.shape}; it must be a matrix"
+            )
         return super().create_state(index, weight)
 
     def hyper(self, index: Any, lr: Any, wd: Any, t: Any, xp: Any = math) -> dict[str, Any]:
         if wd != 0:
-            raise OptimizerError(f"Weight decay is not supported for GroupAdaGrad; weight {index} has wd={wd}")
+            raise OptimizerError(
+                f"Weight decay is not supported for GroupAdaGrad; weight {index} has wd={wd}"
+            )
         return {"lr": lr, "rescale_grad": self.rescale_grad}
 
 

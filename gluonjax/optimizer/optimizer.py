@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gluonjax import ndarray as _ndarray
 from gluonjax.ndarray import NDArray as NDArray
-from gluonjax.ndarray import abs as NDabs
 from gluonjax.optimizer._adam import FTML as FTML
 from gluonjax.optimizer._adam import Adam as Adam
 from gluonjax.optimizer._adam import Adamax as Adamax
@@ -27,6 +27,8 @@ from gluonjax.optimizer._sgd import Signum as Signum
 from gluonjax.optimizer._sgd import ccSGD as ccSGD
 from gluonjax.optimizer._updater import Updater as Updater
 from gluonjax.optimizer._updater import get_updater as get_updater
+
+NDabs = getattr(_ndarray, "abs")  # noqa: B009 - operators are put into the module when it is imported
 
 __all__ = [
     "DCASGD", "FTML", "LAMB", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl",

@@ -43,12 +43,18 @@ for _name in "arange eye full histogram hypot linspace maximum minimum ones pow 
     setattr(_symbol_module, _name, globals()[_name])
 
 _find, _names = _namespace("op", globals(), lambda: Symbol)
+# MXNet keeps its generated functions in modules of their own; here they are those of the namespaces.
+_GENERATED = {
+    f"gen_{name}": name for name in ("op", "_internal", "contrib", "image", "linalg", "random", "sparse")
+}
 _NUMPY = {"np": "numpy", "numpy": "numpy", "npx": "numpy_extension", "numpy_extension": "numpy_extension"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _NUMPY:
         return _importlib.import_module(f"gluonjax.symbol.{_NUMPY[name]}")
+    if name in _GENERATED:
+        return globals()[_GENERATED[name]]
     return _find(name)
 
 

@@ -90,7 +90,7 @@ class Binding(SymbolBase):
             args_grad: arrays that receive gradients, a list or a dict; none are computed without it.
             grad_req: 'write', 'add' or 'null', one for all, a list, or a dict by name.
             aux_states: arrays of all auxiliary states.
-            group2ctx: accepted; one executor computes on one context.
+            group2ctx: accepted; arrays may live anywhere, the executor computes on one context.
             shared_exec: accepted; memory is shared by XLA.
         """
         if not isinstance(ctx, Context):
@@ -131,6 +131,7 @@ class Binding(SymbolBase):
             grad_req: 'write', 'add' or 'null', one for all, a list, or a dict by name.
             type_dict: dtypes by argument name; float32 where nothing says otherwise.
             stype_dict: accepted; arrays are dense.
+            group2ctx: contexts of the arrays of variables by their ``ctx_group``; ``ctx`` computes.
             shared_arg_names: arguments that are taken from ``shared_exec`` where their shapes agree.
             shared_exec: the executor that shares its arrays.
             shared_buffer: arrays by name to reuse; new ones are added.
@@ -165,8 +166,9 @@ class Binding(SymbolBase):
 
         def make(node: Node, role: str) -> NDArray:
             shape, dtype = shapes.get((node, 0)), dtypes.get((node, 0))
-            return shared.find(node.name, role, shape, dtype, ctx) or shared.keep(
-                node.name, role, zeros(shape, ctx=ctx, dtype=dtype)
+            where = (group2ctx or {}).get(node.attrs.get("__ctx_group__"), ctx)
+            return shared.find(node.name, role, shape, dtype, where) or shared.keep(
+                node.name, role, zeros(shape, ctx=where, dtype=dtype)
             )
 
         arrays = [make(node, "arg") for node in arguments]

@@ -11,6 +11,7 @@ from gluonjax._base.dtypes import to_dtype, user_type
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import infer
+from gluonjax._engine.graph import hints
 from gluonjax.symbol._compose import SymbolBase
 
 
@@ -84,9 +85,7 @@ class Inference(SymbolBase):
         return None, None, None
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """As ``infer_shape``, but returns what can be inferred: 0 for unknown dimensions, () for unknown
-        shapes.
-        """
+        """As ``infer_shape``, but returns what is known: 0 for unknown dimensions, () for unknown shapes."""
         return self._shape_lists(self._shape_table(args, kwargs))
 
     def _type_table(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> infer.DtypeTable:
@@ -132,13 +131,12 @@ class Inference(SymbolBase):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape, where a traced block knows those of its inputs; an AttributeError otherwise, as in
-        MXNet.
-        """
+        """The shape, where a traced block knows its inputs; else AttributeError, as in MXNet."""
         known = {node.name: node.hint for node in self._graph.variables if node.hint is not None}
         if known and len(self._graph.entries) == 1:
             shape = infer.infer_shapes(self._graph, known, modes.np_shape).get(self._graph.entries[0])
             if infer.is_complete(shape):
+                hints.read = True  # what was traced holds for inputs of these shapes only
                 return shape  # type: ignore[return-value]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute 'shape'")
 

@@ -31,10 +31,13 @@ def place_of(name: str) -> tuple[str, str]:
     return ("_internal" if name.startswith("_") else "op"), name
 
 
-@functools.cache
 def names_in(space: str) -> dict[str, str]:
     """Public name -> registry name of the functions of a namespace."""
-    registry.load_all()
+    return _names_in(space, len(tuple(registry.items())))
+
+
+@functools.cache
+def _names_in(space: str, registered: int) -> dict[str, str]:
     found = {}
     for name, _ in registry.items():
         where, public = place_of(name)

@@ -29,9 +29,9 @@ class Symbol(Arithmetic, Inference, Binding):
     """One or more outputs of a graph of operators. Compose, inspect, save, and bind it to arrays.
 
     >>> x = var("x")
-    >>> y = x * 2 + 1
+    >>> y = (x * 2).exp(name="y")
     >>> y.list_arguments(), y
-    (['x'], <Symbol _plusscalar0>)
+    (['x'], <Symbol y>)
     """
 
     __slots__ = ()

@@ -1,6 +1,7 @@
 """The NumPy evaluator gives what XLA gives, primitive by primitive, forward and for the jaxprs of gradients.
 
-Each theme is one table of (name, function, inputs). XLA runs a whole theme as one compiled function, since compiling
+Each theme is one table of (name, function, inputs). XLA runs a whole theme as one compiled function,
+since compiling
 every row by itself would take minutes.
 """
 
@@ -49,8 +50,10 @@ TRUTH = X > 0
 
 
 def _unary() -> list[Row]:
-    everywhere = [lax.neg, lax.abs, lax.exp, lax.exp2, lax.expm1, lax.tanh, lax.sin, lax.cos, lax.tan, lax.atan,
-                  lax.sinh, lax.cosh, lax.asinh, lax.logistic, lax.erf, lax.erfc, lax.square, lax.sign, lax.floor,
+    everywhere = [lax.neg, lax.abs, lax.exp, lax.exp2, lax.expm1, lax.tanh, lax.sin, lax.cos, lax.tan,
+    lax.atan,
+                  lax.sinh, lax.cosh, lax.asinh, lax.logistic, lax.erf, lax.erfc, lax.square, lax.sign,
+                  lax.floor,
                   lax.ceil, lax.cbrt]  # fmt: skip
     positive = [
         lax.log,
@@ -73,7 +76,8 @@ def _unary() -> list[Row]:
             if function not in (lax.bessel_i0e, lax.bessel_i1e):
                 rows.append((name + " half", function, (value.astype("float16"),)))
             rows.append((name + " bfloat16", function, (value.astype(BF16),)))
-    specials = [lax.neg, lax.abs, lax.exp, lax.tanh, lax.floor, lax.is_finite, lax.sign, lax.logistic, lax.log,
+    specials = [lax.neg, lax.abs, lax.exp, lax.tanh, lax.floor, lax.is_finite, lax.sign, lax.logistic,
+    lax.log,
                 lax.sqrt, lax.log1p, lax.expm1, lax.erf, lax.lgamma]  # fmt: skip
     rows += [(function.__name__ + " of odd values", function, (ODD,)) for function in specials]
     return rows
@@ -102,7 +106,8 @@ ELEMENTWISE: list[Row] = [
     ("pow", lax.pow, (POSITIVE, Y)),
     ("pow integer exponent", lax.pow, (POSITIVE, IY)),
     ("jnp power ints", lambda x, y: jnp.power(x, y), (whole(5), whole(5, low=0, high=6))),
-    *[(f"integer_pow {n}", functools.partial(lambda x, n: lax.integer_pow(x, n), n=n), (X,)) for n in range(-3, 8)],
+    *[(f"integer_pow {n}", functools.partial(lambda x, n: lax.integer_pow(x, n), n=n),
+     (X,)) for n in range(-3, 8)],
     ("integer_pow of ints", lambda x: lax.integer_pow(x, 5), (IX,)),
     ("max", lax.max, (X, Y)),
     ("max NaN", lax.max, (ODD, ODD[::-1].copy())),
@@ -113,7 +118,8 @@ ELEMENTWISE: list[Row] = [
     ("igammac", lax.igammac, (POSITIVE, POSITIVE + 1)),
     ("round away", lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), (ODD,)),
     ("round even", lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), (ODD,)),
-    ("round away just below half", lax.round, (np.array([0.49999997, -0.49999997, 2.5, 8388609.0], "float32"),)),
+    ("round away just below half", lax.round,
+     (np.array([0.49999997, -0.49999997, 2.5, 8388609.0], "float32"),)),
     ("clamp", lambda x: lax.clamp(np.float32(-0.5), x, np.float32(0.5)), (X,)),
     ("clamp odd", lambda x: lax.clamp(np.float32(-1), x, np.float32(2)), (ODD,)),
     ("select", lambda x, y: lax.select(x > y, x, y), (X, Y)),
@@ -125,22 +131,26 @@ ELEMENTWISE: list[Row] = [
     ("comparisons", lambda x, y: (x < y, x <= y, x == y, x != y, x > y, x >= y), (ODD, ODD[::-1].copy())),
     ("logical", lambda x, y: (x & y, x | y, x ^ y, ~x), (TRUTH, ~TRUTH.T.reshape(3, 4))),
     ("bitwise", lambda x, y: (x & y, x | y, x ^ y, ~x), (IX, IY)),
-    ("shifts", lambda x, y: (lax.shift_left(x, y), lax.shift_right_arithmetic(x, y), lax.shift_right_logical(x, y)),
+    ("shifts", lambda x, y: (lax.shift_left(x, y), lax.shift_right_arithmetic(x, y),
+     lax.shift_right_logical(x, y)),
      (EXTREME, np.array([1, 31, 40, 2, 1, -1], "int32"))),
     ("population_count", lax.population_count, (EXTREME,)),
     ("clz", lax.clz, (EXTREME,)),
     ("clz bytes", lax.clz, (np.arange(256).astype("uint8"),)),
-    ("float to int", lambda x: (x.astype("int32"), x.astype("uint8"), x.astype("int8"), x.astype("int64")), (ODD,)),
+    ("float to int", lambda x: (x.astype("int32"), x.astype("uint8"), x.astype("int8"), x.astype("int64")),
+     (ODD,)),
     ("float to uint32", lambda x: lax.convert_element_type(x, "uint32"), (ODD,)),
     ("double to int", lambda x: x.astype("int32"), (ODD.astype("float64"),)),
-    ("conversions", lambda x: (x.astype(BF16), x.astype("float16"), x.astype("float64"), x.astype(bool)), (ODD,)),
+    ("conversions", lambda x: (x.astype(BF16), x.astype("float16"), x.astype("float64"), x.astype(bool)),
+     (ODD,)),
     ("int conversions", lambda x: (x.astype("uint8"), x.astype("float32"), x.astype(bool)), (IX,)),
     ("reduce_precision", lambda x: lax.reduce_precision(x, 5, 3), (X,)),
     ("reduce_precision range", lambda x: lax.reduce_precision(x, 4, 10), (ODD,)),
     ("bitcast", lambda x: lax.bitcast_convert_type(x, jnp.int32), (X,)),
     ("bitcast narrow", lambda x: lax.bitcast_convert_type(x, jnp.uint8), (X,)),
     ("bitcast wide", lambda x: lax.bitcast_convert_type(x, jnp.float64), (normal(3, 2),)),
-    ("complex", lambda x, y: (lax.complex(x, y) * 2j, jnp.abs(lax.complex(x, y)), lax.real(lax.complex(x, y))), (X, Y)),
+    ("complex", lambda x, y: (lax.complex(x, y) * 2j, jnp.abs(lax.complex(x, y)), lax.real(lax.complex(x,
+     y))), (X, Y)),
 ]  # fmt: skip
 
 SHAPE: list[Row] = [
@@ -243,7 +253,8 @@ _BATCHED = {"offset_dims": (1,), "collapsed_slice_dims": (1,), "start_index_map"
             "operand_batching_dims": (0,), "start_indices_batching_dims": (0,)}  # fmt: skip
 
 INDEXING: list[Row] = [
-    *[(f"take axis {axis} {mode}", functools.partial(lambda x, i, axis, mode: jnp.take(x, i, axis=axis, mode=mode),
+    *[(f"take axis {axis} {mode}", functools.partial(lambda x, i, axis, mode: jnp.take(x, i, axis=axis,
+     mode=mode),
        axis=axis, mode=mode), (normal(4, 5, 3), WILD.reshape(2, 3))) for axis in (0, 1, 2)
       for mode in ("fill", "clip", "wrap")],
     ("take scalar index", lambda x, i: jnp.take(x, i, axis=1, mode="clip"), (X, np.array(2))),
@@ -254,17 +265,20 @@ INDEXING: list[Row] = [
     ("index outer", lambda x, i: x[i[:, None], i[None, :]], (X, np.array([0, 2, 1]))),
     ("index split by slice", lambda x, i: x[i, :, i], (normal(3, 4, 5), np.array([0, 2, 1]))),
     ("index by column", lambda x, i: x[:, i], (X, np.array([0, 3, 3, 1]))),
-    ("take_along_axis", lambda x, i: jnp.take_along_axis(x, i, axis=1), (X, np.array([[0, 3], [1, 1], [2, 0]]))),
+    ("take_along_axis", lambda x, i: jnp.take_along_axis(x, i, axis=1),
+     (X, np.array([[0, 3], [1, 1], [2, 0]]))),
     ("index scalar traced", lambda x, i: x[i], (X, np.array(1, "int32"))),
     *[(f"gather window {mode}", _gather(_WINDOWED, (3, 2), mode), (X, WILD.reshape(6, 1)))
       for mode in ("clip", "fill", "promise_in_bounds") if mode != "promise_in_bounds"],
-    ("gather batched window", _gather(_BATCHED, (1, 1, 2), "clip"), (normal(3, 4, 2), WILD[:3].reshape(3, 1))),
+    ("gather batched window", _gather(_BATCHED, (1, 1, 2), "clip"),
+     (normal(3, 4, 2), WILD[:3].reshape(3, 1))),
     ("vmap dynamic_slice", jax.vmap(lambda x, i: lax.dynamic_slice(x, (i, 1), (2, 2))),
      (normal(3, 4, 5), np.array([0, 1, 7]))),
     ("vmap gather", jax.vmap(lambda x, i: x[i]), (X, np.array([[0, 3], [1, 1], [2, 0]]))),
     ("scatter set", lambda x, i, u: x.at[i].set(u), (X, np.array([2, 0]), Y[:2])),
     ("scatter add repeated", lambda x, i, u: x.at[i].add(u), (X, np.array([2, 0, 2]), Y)),
-    ("scatter add wide rows", lambda x, i, u: x.at[i].add(u), (normal(3, 20), np.array([2, 0, 2]), normal(3, 20))),
+    ("scatter add wide rows", lambda x, i, u: x.at[i].add(u),
+     (normal(3, 20), np.array([2, 0, 2]), normal(3, 20))),
     ("scatter add out of bounds", lambda x, i, u: x.at[i].add(u), (X, np.array([2, 5, -9]), Y)),
     ("scatter add clip", lambda x, i, u: x.at[i].add(u, mode="clip"), (X, np.array([2, 5, -9]), Y)),
     ("scatter mul", lambda x, i, u: x.at[i].multiply(u), (X, np.array([2, 0, 1]), Y)),
@@ -273,18 +287,27 @@ INDEXING: list[Row] = [
     ("scatter scalar", lambda x: x.at[1, 2].set(9.0), (X,)),
     ("scatter column", lambda x, u: x.at[:, 1].add(u), (X, normal(3))),
     ("scatter slice", lambda x, u: x.at[1:, ::2].set(u), (X, normal(2, 2))),
-    ("scatter half", lambda x, i, u: x.at[i].add(u), (X.astype("float16"), np.array([2, 0, 1]), Y.astype("float16"))),
-    ("scatter bfloat16", lambda x, i, u: x.at[i].add(u), (X.astype(BF16), np.array([2, 0, 2]), Y.astype(BF16))),
-    ("scatter pairs", lambda x, i, j, u: x.at[i, j].add(u), (X, np.array([0, 2, 0]), np.array([1, 1, 1]), normal(3))),
-    ("scatter apart", lambda x, i, u: x.at[i, :, i].set(u), (normal(3, 4, 3), np.array([0, 2]), normal(2, 4))),
-    ("scatter nothing", lambda x, i, u: x.at[i].add(u), (X, np.zeros(0, "int32"), np.zeros((0, 4), "float32"))),
-    ("vmap scatter", jax.vmap(lambda x, i, u: x.at[i].add(u)), (X, np.array([[0, 3], [1, 1], [2, 9]]), Y[:, :2])),
-    ("scatter window drop", _scatter(lax.scatter_add, {"update_window_dims": (1, 2), "inserted_window_dims": (),
+    ("scatter half", lambda x, i, u: x.at[i].add(u),
+     (X.astype("float16"), np.array([2, 0, 1]), Y.astype("float16"))),
+    ("scatter bfloat16", lambda x, i, u: x.at[i].add(u),
+     (X.astype(BF16), np.array([2, 0, 2]), Y.astype(BF16))),
+    ("scatter pairs", lambda x, i, j, u: x.at[i, j].add(u),
+     (X, np.array([0, 2, 0]), np.array([1, 1, 1]), normal(3))),
+    ("scatter apart", lambda x, i, u: x.at[i, :, i].set(u),
+     (normal(3, 4, 3), np.array([0, 2]), normal(2, 4))),
+    ("scatter nothing", lambda x, i, u: x.at[i].add(u),
+     (X, np.zeros(0, "int32"), np.zeros((0, 4), "float32"))),
+    ("vmap scatter", jax.vmap(lambda x, i, u: x.at[i].add(u)),
+     (X, np.array([[0, 3], [1, 1], [2, 9]]), Y[:, :2])),
+    ("scatter window drop", _scatter(lax.scatter_add, {"update_window_dims": (1, 2),
+     "inserted_window_dims": (),
      "scatter_dims_to_operand_dims": (1,)}, "drop"), (X, WILD.reshape(6, 1), normal(6, 3, 2))),
-    ("scatter window clip", _scatter(lax.scatter_add, {"update_window_dims": (1, 2), "inserted_window_dims": (),
+    ("scatter window clip", _scatter(lax.scatter_add, {"update_window_dims": (1, 2),
+     "inserted_window_dims": (),
      "scatter_dims_to_operand_dims": (1,)}, "clip"), (X, WILD.reshape(6, 1), normal(6, 3, 2))),
     ("dynamic_slice", lambda x, i, j: lax.dynamic_slice(x, (i, j), (2, 2)), (X, np.array(5), np.array(-3))),
-    ("dynamic_update_slice", lambda x, u, i: lax.dynamic_update_slice(x, u, (i, 1)), (X, Y[:2, :2], np.array(9))),
+    ("dynamic_update_slice", lambda x, u, i: lax.dynamic_update_slice(x, u, (i, 1)),
+     (X, Y[:2, :2], np.array(9))),
     ("one_hot", lambda i: jax.nn.one_hot(i, 4, dtype="float32"), (WILD,)),
     ("embedding of gradients", lambda w, i: jnp.tanh(w[i]).sum(0), (normal(5, 3), np.array([1, 1, 4, 0]))),
     ("searchsorted", lambda a, v: jnp.searchsorted(a, v), (np.sort(normal(6)), normal(4))),
@@ -326,7 +349,8 @@ CONTRACTION: list[Row] = [
     ("dot double", jnp.dot, (X.astype("float64"), normal(4, 5, dtype="float64"))),
     ("conv", _conv(window_strides=(1, 1), padding="VALID"), (_IMAGE, _KERNEL)),
     ("conv strides", _conv(window_strides=(2, 3), padding=((1, 2), (0, 3))), (_IMAGE, _KERNEL)),
-    ("conv dilated kernel", _conv(window_strides=(1, 2), padding="SAME", rhs_dilation=(2, 3)), (_IMAGE, _KERNEL)),
+    ("conv dilated kernel", _conv(window_strides=(1, 2), padding="SAME", rhs_dilation=(2, 3)),
+     (_IMAGE, _KERNEL)),
     ("conv dilated input", _conv(window_strides=(1, 2), padding=((2, 1), (1, 0)), lhs_dilation=(2, 3)),
      (_IMAGE, _KERNEL)),
     ("conv negative padding", _conv(window_strides=(1, 1), padding=((-1, 2), (-1, -1)), lhs_dilation=(1, 2)),
@@ -337,17 +361,23 @@ CONTRACTION: list[Row] = [
      (_IMAGE, normal(8, 1, 3, 2))),
     ("conv batch groups", _conv(window_strides=(1, 1), padding="SAME", batch_group_count=2),
      (normal(4, 4, 7, 6), _KERNEL)),
-    ("conv channels last", _conv(window_strides=(2, 1), padding="SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")),
+    ("conv channels last", _conv(window_strides=(2, 1), padding="SAME", dimension_numbers=("NHWC", "HWIO",
+     "NHWC")),
      (normal(2, 7, 6, 4), normal(3, 2, 4, 6))),
-    ("conv mixed layout", _conv(window_strides=(2, 1), padding="SAME", dimension_numbers=("CNHW", "IHWO", "HWNC")),
+    ("conv mixed layout", _conv(window_strides=(2, 1), padding="SAME", dimension_numbers=("CNHW", "IHWO",
+     "HWNC")),
      (normal(4, 2, 7, 6), normal(4, 3, 2, 6))),
     ("conv 1d", _conv(window_strides=(2,), padding=((1, 1),), dimension_numbers=("NCH", "OIH", "NCH")),
      (normal(2, 3, 9), normal(4, 3, 3))),
-    ("conv 3d", _conv(window_strides=(1, 2, 1), padding="SAME"), (normal(1, 2, 4, 5, 3), normal(3, 2, 2, 3, 2))),
-    ("conv half", _conv(window_strides=(1, 1), padding="SAME"), (_IMAGE.astype("float16"), _KERNEL.astype("float16"))),
-    ("conv transposed", lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")),
+    ("conv 3d", _conv(window_strides=(1, 2, 1), padding="SAME"),
+     (normal(1, 2, 4, 5, 3), normal(3, 2, 2, 3, 2))),
+    ("conv half", _conv(window_strides=(1, 1), padding="SAME"),
+     (_IMAGE.astype("float16"), _KERNEL.astype("float16"))),
+    ("conv transposed", lambda x, w: lax.conv_transpose(x, w,
+     (2, 2), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")),
      (_IMAGE, normal(6, 4, 3, 3))),
-    ("conv no batch", _conv(window_strides=(1, 1), padding="VALID"), (np.zeros((0, 4, 7, 6), "float32"), _KERNEL)),
+    ("conv no batch", _conv(window_strides=(1, 1), padding="VALID"),
+     (np.zeros((0, 4, 7, 6), "float32"), _KERNEL)),
     ("attention", lambda q, k, v: jax.nn.softmax(q @ k.T) @ v, (X, Y, X * Y)),
 ]  # fmt: skip
 
@@ -363,21 +393,27 @@ def _pool(
 _POOLED = distinct(2, 2, 7, 6)
 SLIDING: list[Row] = [
     ("max pool", _pool(-np.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"), (_POOLED,)),
-    ("max pool padded", _pool(-np.inf, lax.max, (1, 1, 3, 2), (1, 1, 2, 1), ((0, 0), (0, 0), (1, 1), (1, 0))), (_POOLED,)),
+    ("max pool padded", _pool(-np.inf, lax.max, (1, 1, 3, 2), (1, 1, 2, 1), ((0, 0), (0, 0), (1, 1),
+     (1, 0))), (_POOLED,)),
     ("max pool ties", _pool(-np.inf, lax.max, (1, 1, 3, 2), (1, 1, 2, 1), "SAME"), (np.floor(_POOLED / 20),)),
-    ("max pool NaN", _pool(-np.inf, lax.max, (2,), (1,), "SAME"), (np.array([1, np.nan, 3, 2, -1], "float32"),)),
+    ("max pool NaN", _pool(-np.inf, lax.max, (2,), (1,), "SAME"),
+     (np.array([1, np.nan, 3, 2, -1], "float32"),)),
     ("min pool", _pool(np.inf, lax.min, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"), (_POOLED,)),
     ("global pool", _pool(-np.inf, lax.max, (1, 1, 7, 6), (1, 1, 1, 1), "VALID"), (_POOLED,)),
     ("sum pool", _pool(0.0, lax.add, (1, 1, 3, 2), (1, 1, 2, 1), "SAME"), (_POOLED,)),
     ("sum pool large", _pool(0.0, lax.add, (1, 1, 6, 6), (1, 1, 1, 1), "SAME"), (_POOLED,)),
-    ("sum pool half", _pool(np.float16(0), lax.add, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"), (_POOLED.astype("float16"),)),
-    ("sum dilated", _pool(0.0, lax.add, (1, 1, 2, 2), (1, 1, 1, 1), "VALID", window_dilation=(1, 1, 2, 2)), (_POOLED,)),
-    ("sum spread", _pool(0.0, lax.add, (1, 1, 2, 2), (1, 1, 2, 1), "VALID", base_dilation=(1, 1, 2, 3)), (_POOLED,)),
+    ("sum pool half", _pool(np.float16(0), lax.add, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"),
+     (_POOLED.astype("float16"),)),
+    ("sum dilated", _pool(0.0, lax.add, (1, 1, 2, 2), (1, 1, 1, 1), "VALID", window_dilation=(1, 1, 2, 2)),
+     (_POOLED,)),
+    ("sum spread", _pool(0.0, lax.add, (1, 1, 2, 2), (1, 1, 2, 1), "VALID", base_dilation=(1, 1, 2, 3)),
+     (_POOLED,)),
     ("int max pool", _pool(np.int32(-(2**31)), lax.max, (2, 2), (1, 1), "SAME"), (IX,)),
     ("product pool", _pool(1.0, lax.mul, (2, 2), (1, 1), "SAME"), (X,)),
     ("started sum pool", _pool(2.0, lax.add, (2, 2), (1, 1), "VALID"), (X,)),
     ("function pool", _pool(1.0, lambda a, b: a + b * b, (2, 2), (1, 1), "SAME"), (X,)),
-    ("max pool tangent", lambda x: jax.jvp(_pool(-np.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"), (x,), (x,))[1],
+    ("max pool tangent", lambda x: jax.jvp(_pool(-np.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"),
+     (x,), (x,))[1],
      (_POOLED,)),
 ]  # fmt: skip
 
@@ -397,9 +433,11 @@ LINALG: list[Row] = [
     ("cholesky fails", jnp.linalg.cholesky,
      (np.stack([-np.eye(2), np.eye(2)]),)),
     *[(f"triangular_solve {left}{lower}{transpose}{unit}", functools.partial(
-        lambda a, b, **kw: lax.linalg.triangular_solve(a, b, **kw), left_side=left, lower=lower, transpose_a=transpose,
+        lambda a, b, **kw: lax.linalg.triangular_solve(a, b, **kw), left_side=left, lower=lower,
+        transpose_a=transpose,
         unit_diagonal=unit), (_matrix(3), normal(3, 3, dtype="float64")))
-      for left in (True, False) for lower in (True, False) for transpose in (True, False) for unit in (True, False)],
+      for left in (True, False) for lower in (True, False) for transpose in (True, False) for unit in (True,
+      False)],
     ("triangular_solve batch", lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True),
      (_matrix(3, 2, dtype="float32"), normal(2, 3, 4))),
     ("lu", lax.linalg.lu, (_matrix(4),)),
@@ -414,7 +452,8 @@ LINALG: list[Row] = [
     ("eigvalsh", jnp.linalg.eigvalsh, (_positive_definite(3, 2),)),
     ("eigh", lambda x: jnp.abs(jnp.linalg.eigh(x)[1]), (_positive_definite(3),)),
     ("svd values", lambda x: jnp.linalg.svd(x, compute_uv=False), (normal(4, 3, dtype="float64"),)),
-    ("svd", lambda x: [jnp.abs(v) for v in jnp.linalg.svd(x, full_matrices=False)], (normal(4, 3, dtype="float64"),)),
+    ("svd", lambda x: [jnp.abs(v) for v in jnp.linalg.svd(x, full_matrices=False)],
+     (normal(4, 3, dtype="float64"),)),
     ("eig", lambda x: jnp.sort(jnp.real(jnp.linalg.eig(x)[0])), (_matrix(3),)),
     ("fft", lambda x: [f(jnp.fft.fft(x)) for f in (jnp.real, jnp.imag)], (X,)),
     ("rfft", lambda x: jnp.fft.irfft(jnp.fft.rfft(x)), (X,)),
@@ -505,7 +544,8 @@ RANDOM: list[Row] = [
 ]
 
 THEMES = {
-    "elementwise": ELEMENTWISE, "shape": SHAPE, "reduce": REDUCE, "indexing": INDEXING, "contraction": CONTRACTION,
+    "elementwise": ELEMENTWISE, "shape": SHAPE, "reduce": REDUCE, "indexing": INDEXING,
+    "contraction": CONTRACTION,
     "sliding": SLIDING, "linalg": LINALG, "control": CONTROL, "random": RANDOM,
 }  # fmt: skip
 
@@ -611,3 +651,48 @@ def test_same_as_xla(theme: str, name: str, kind: str) -> None:
         np.testing.assert_allclose(result, wanted, rtol=scale, atol=scale)
     for value, copy in zip(inputs, before):
         np.testing.assert_array_equal(value, copy)
+
+
+def test_keys_and_python_numbers_at_the_ends() -> None:
+    key = jax.random.key(5)
+    program = build(jax.make_jaxpr(lambda k, s: (jax.random.split(k)[0], jnp.float32(2) * s))(key, 0.1))
+    assert program is not None
+    for given in (key, np.asarray(jax.random.key_data(key))):
+        new_key, product = program([given, 0.1])
+        np.testing.assert_array_equal(
+            jax.random.key_data(new_key), jax.random.key_data(jax.random.split(key)[0])
+        )
+        assert product.dtype == np.float32 and product == np.float32(0.2)
+
+
+def test_unknown_primitives_are_refused_at_any_depth() -> None:
+    def hidden(x: Any) -> Any:
+        return lax.cond(x.sum() > 0, jax.jit(lambda v: lax.igamma(v, v)), lambda v: v, x)
+
+    assert build(jax.make_jaxpr(hidden)(POSITIVE)) is not None
+    assert build(jax.make_jaxpr(jax.grad(lambda x: hidden(x).sum()))(POSITIVE)) is None  # igamma_grad_a
+    assert build(jax.make_jaxpr(lambda x: jax.debug.print("{}", x))(X)) is None
+
+
+def test_no_warning_and_callers_error_state_is_kept() -> None:
+    program = build(jax.make_jaxpr(lambda x: (1 / x, jnp.log(x)))(X))
+    assert program is not None
+    with np.errstate(all="raise"):
+        quotient, logarithm = program([np.zeros_like(X)])
+        with pytest.raises(FloatingPointError):
+            np.float32(1) / np.zeros(1, "float32")
+    assert np.isposinf(quotient).all() and np.isneginf(logarithm).all()
+
+
+def test_cost_counts_the_work() -> None:
+    def cost(function: Callable[..., Any], *inputs: Any) -> float:
+        program = build(jax.make_jaxpr(function)(*inputs))
+        assert program is not None
+        return program.cost
+
+    assert cost(lax.add, X, Y) == X.size
+    assert cost(jnp.transpose, X) == 0
+    assert cost(jnp.dot, X, Y.T) == 2 * 3 * 4 * 3
+    assert (
+        cost(_conv(window_strides=(1, 1), padding="SAME"), _IMAGE, _KERNEL) == 2 * (2 * 6 * 7 * 6) * 4 * 3 * 2
+    )

@@ -63,13 +63,17 @@ def test_array_parameters(name, parameters, mean, variance):
 
 
 def test_each_element_has_its_own_parameters():
-    (values,) = draw("_sample_normal", np.array([0, 100], np.float32), np.array([1, 0.1], np.float32), shape=(1000,))
+    (values,) = draw(
+        "_sample_normal", np.array([0, 100], np.float32), np.array([1, 0.1], np.float32), shape=(1000,)
+    )
     assert abs(values[0].mean()) < 0.2 and values[1].mean() == pytest.approx(100, abs=0.1)
     assert values[1].std() == pytest.approx(0.1, rel=0.1)
 
 
 def test_uniform_stays_in_range_and_depends_on_the_key_only():
-    first, again, other = (draw("_random_uniform", seed=s, shape=(COUNT,), low=2.0, high=3.0)[0] for s in (1, 1, 2))
+    first, again, other = (
+        draw("_random_uniform", seed=s, shape=(COUNT,), low=2.0, high=3.0)[0] for s in (1, 1, 2)
+    )
     assert first.min() >= 2 and first.max() < 3
     np.testing.assert_array_equal(first, again)
     assert (first != other).mean() > 0.99

@@ -1,4 +1,4 @@
-"""Optimizer runs that the real MXNet recorded. The same function drives MXNet and gluonjax; imports NumPy only."""
+"""Optimizer runs that the real MXNet recorded; one function drives MXNet and gluonjax. Imports NumPy only."""
 
 from __future__ import annotations
 
@@ -25,17 +25,27 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ftml": ("ftml", {"learning_rate": 0.05}),
     "lars": ("lars", {"learning_rate": 0.1, "eta": 0.3}),
     "lars_momentum": ("lars", {"learning_rate": 0.1, "momentum": 0.9, "eta": 0.3, "eps": 1e-3}),
-    "lars_momentum_half": ("lars", {"learning_rate": 0.1, "momentum": 0.9, "eta": 0.3, "multi_precision": True}),
+    "lars_momentum_half": (
+        "lars",
+        {"learning_rate": 0.1, "momentum": 0.9, "eta": 0.3, "multi_precision": True},
+    ),
     "lbsgd": ("lbsgd", {"learning_rate": 0.1, "momentum": 0.9, "batch_scale": 2, "updates_per_epoch": 3}),
     "lbsgd_power": ("lbsgd", {"learning_rate": 0.1, "batch_scale": 3, "warmup_strategy": "power2"}),
-    "lbsgd_root": ("lbsgd", {"learning_rate": 0.1, "batch_scale": 3, "warmup_strategy": "sqrt", "warmup_epochs": 1}),
+    "lbsgd_root": (
+        "lbsgd",
+        {"learning_rate": 0.1, "batch_scale": 3, "warmup_strategy": "sqrt", "warmup_epochs": 1},
+    ),
     "lbsgd_norms": ("lbsgd", {"learning_rate": 0.01, "warmup_strategy": "lars"}),
     "lbsgd_half": ("lbsgd", {"learning_rate": 0.1, "momentum": 0.9, "multi_precision": True}),
     "lamb": ("lamb", {"learning_rate": 0.02}),
-    "lamb_bounds": ("lamb", {"learning_rate": 0.02, "lower_bound": 0.5, "upper_bound": 1.0, "bias_correction": False}),
+    "lamb_bounds": (
+        "lamb",
+        {"learning_rate": 0.02, "lower_bound": 0.5, "upper_bound": 1.0, "bias_correction": False},
+    ),
     "lamb_half": ("lamb", {"learning_rate": 0.02, "multi_precision": True}),
     "dcasgd": ("dcasgd", {"learning_rate": 0.1}),
-    # DCASGD with momentum raises in MXNet ("truth value of an NDArray"); test_optimizer.py has a formula for it.
+    # DCASGD with momentum raises in MXNet ("truth value of an NDArray"); test_optimizer.py has a formula
+    # for it.
     "adam": ("adam", {"learning_rate": 0.05}),
     "adam_settings": ("adam", {"learning_rate": 0.05, "beta1": 0.5, "beta2": 0.9, "epsilon": 1e-3}),
     "adam_half": ("adam", {"learning_rate": 0.05, "multi_precision": True}),
@@ -97,4 +107,6 @@ def run_case(mx: Any, name: str, variant: str) -> dict[str, np.ndarray]:
 def _flat(state: Any) -> list[Any]:
     if state is None:
         return []
-    return [array for entry in state for array in _flat(entry)] if isinstance(state, (tuple, list)) else [state]
+    return (
+        [array for entry in state for array in _flat(entry)] if isinstance(state, (tuple, list)) else [state]
+    )

@@ -25,7 +25,8 @@ def test_twenty_updates_equal_mxnet(name, variant):
         found = run_case(mx, name, variant)
     assert found.keys() == wanted.keys()
     for key, value in wanted.items():
-        # Norms of half-precision weights are taken of the float32 master copy here, of the rounded weight there.
+        # Norms of half-precision weights are taken of the float32 master copy here, of the rounded weight
+        # there.
         loose = 4e-3 if "half" in name else 2e-5
         assert found[key].dtype == value.dtype and found[key].shape == value.shape, key
         np.testing.assert_allclose(found[key], value, rtol=loose, atol=loose / 10, err_msg=key)

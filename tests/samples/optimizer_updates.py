@@ -35,11 +35,15 @@ MASTERED: tuple[tuple[str, int, dict[str, Any]], ...] = (
 )
 
 
-def _arrays(seed: int, states: int, dtype: Any = np.float32, shape: tuple[int, ...] = SHAPE) -> list[np.ndarray]:
+def _arrays(
+    seed: int, states: int, dtype: Any = np.float32, shape: tuple[int, ...] = SHAPE
+) -> list[np.ndarray]:
     """Weight, gradient and states; states are positive, the first of three (d) above the rest."""
     source = rng(seed)
     weight, grad = (source.uniform(-1, 1, shape).astype(dtype) for _ in range(2))
-    rest = [source.uniform(0.3, 0.9, shape).astype(np.float32 if dtype == HALF else dtype) for _ in range(states)]
+    rest = [
+        source.uniform(0.3, 0.9, shape).astype(np.float32 if dtype == HALF else dtype) for _ in range(states)
+    ]
     if states == 3:
         rest[1] = (rest[1] * 0.3).astype(rest[1].dtype)
     return [weight, grad, *rest]
@@ -52,7 +56,9 @@ def _settings(op: str, rich: bool) -> dict[str, Any]:
     return {"lr": 0.1, **({"wd": 0.01, "rescale_grad": 0.5, clip: 0.2} if rich else {})}
 
 
-def _one(op: str, seed: int, states: int, attrs: dict[str, Any], rich: bool, dtype: Any, master: bool) -> Sample:
+def _one(
+    op: str, seed: int, states: int, attrs: dict[str, Any], rich: bool, dtype: Any, master: bool
+) -> Sample:
     arrays = _arrays(seed, states, dtype)
     if master:
         arrays.append(arrays[0].astype(np.float32))
@@ -61,7 +67,9 @@ def _one(op: str, seed: int, states: int, attrs: dict[str, Any], rich: bool, dty
                   atol=loose / 10, tag=("full" if rich else "bare") + ("_f64" if dtype == np.float64 else ""))  # fmt: skip
 
 
-def _interleaved(seed: int, count: int, states: int, master: bool, tail: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+def _interleaved(
+    seed: int, count: int, states: int, master: bool, tail: list[np.ndarray]
+) -> tuple[np.ndarray, ...]:
     arrays: list[np.ndarray] = []
     for number in range(count):
         group = _arrays(seed + number, states, HALF if master else np.float32, (2 + number, 2))
@@ -89,7 +97,9 @@ def _sgd_reference(momentum: float | None, master: bool, tail: int, limit: float
         for (weight, grad, *rest), lr, wd in zip(_groups(arrays, tail), (0.1, 0.2), (0.01, 0.0)):
             base = rest[-1] if master else weight
             carried = 0.0 if momentum is None else momentum * rest[0]
-            results.append((base + carried - lr * (wd * base + _clipped(grad, 0.5, limit))).astype(weight.dtype))
+            results.append(
+                (base + carried - lr * (wd * base + _clipped(grad, 0.5, limit))).astype(weight.dtype)
+            )
         return tuple(results)
 
     return reference
@@ -129,16 +139,33 @@ def _multi() -> list[Sample]:
                 attrs["momentum"] = 0.9
             for clip in (0.3, -1.0):
                 attrs = {**attrs, "clip_gradient": clip}
-                loose = dict(rtol=2e-3 if master else 1e-5, grad=(), numeric_grad=False, tag=f"clip{clip}", oracle=False, why=MULTI_WHY)
+                loose = dict(
+                    rtol=2e-3 if master else 1e-5,
+                    grad=(),
+                    numeric_grad=False,
+                    tag=f"clip{clip}",
+                    oracle=False,
+                    why=MULTI_WHY,
+                )
                 beta = 0.9 if momentum else None
                 arrays = _interleaved(20, 2, int(momentum), master, [])
                 samples.append(
-                    Sample(f"multi_{name}_update", arrays, {**attrs, "lrs": (0.1, 0.2), "wds": (0.01, 0.0)},
-                           reference=_sgd_reference(beta, master, 0, clip), **loose)
+                    Sample(
+                        f"multi_{name}_update",
+                        arrays,
+                        {**attrs, "lrs": (0.1, 0.2), "wds": (0.01, 0.0)},
+                        reference=_sgd_reference(beta, master, 0, clip),
+                        **loose,
+                    )
                 )
                 samples.append(
-                    Sample(f"preloaded_multi_{name}_update", (*arrays, *vectors), attrs,
-                           reference=_sgd_reference(beta, master, 2, clip), **loose)
+                    Sample(
+                        f"preloaded_multi_{name}_update",
+                        (*arrays, *vectors),
+                        attrs,
+                        reference=_sgd_reference(beta, master, 2, clip),
+                        **loose,
+                    )
                 )
         scale = [np.array([0.5], np.float32)]
         middle = "mp_" if master else ""

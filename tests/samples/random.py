@@ -1,4 +1,4 @@
-"""Samples of random operators. Shapes, dtypes and errors only: tests/ops/test_random.py looks at the numbers."""
+"""Samples of random operators: shapes, dtypes, errors. tests/ops/test_random.py looks at the numbers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ SAMPLES = [
 ERROR_SAMPLES = [
     ErrorSample("_random_uniform", "floating", (), {"shape": (2,), "dtype": "int32"}),
     ErrorSample("_random_uniform", "shape", (), {}),
-    ErrorSample("_random_randint", "int32 or int64", (), {"low": 0, "high": 2, "shape": (2,), "dtype": "float32"}),
+    ErrorSample(
+        "_random_randint", "int32 or int64", (), {"low": 0, "high": 2, "shape": (2,), "dtype": "float32"}
+    ),
     ErrorSample("_sample_normal", "agree", (np.zeros(2, np.float32), np.ones(3, np.float32)), {}),
     ErrorSample("_sample_multinomial", "floating", (np.ones(3, np.int32),), {}),
     ErrorSample("_sample_unique_zipfian", "two dimensions", (), {"range_max": 10, "shape": (3,)}),

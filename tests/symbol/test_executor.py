@@ -8,6 +8,7 @@ import pytest
 from gluonjax import nd, sym
 from gluonjax._base.devices import Context
 from gluonjax._base.errors import MXNetError
+from gluonjax.attribute import AttrScope
 
 CPU = Context("cpu", 0)
 
@@ -185,3 +186,24 @@ def test_equal_expressions_are_merged_in_the_optimized_symbol() -> None:
 def test_debug_text_lists_nodes() -> None:
     text = sym.FullyConnected(sym.var("x"), num_hidden=2, name="f").simple_bind(CPU, x=(2, 3)).debug_str()
     assert "Op:FullyConnected, Name=f\nInputs:\n\targ[0]=x(0) version=0\n" in text and "MB allocated" in text
+
+
+def test_groups_place_arrays_and_results_agree() -> None:
+    with AttrScope(ctx_group="stage1"):
+        hidden = sym.FullyConnected(sym.var("x"), num_hidden=3, name="fc1")
+    with AttrScope(ctx_group="stage2"):
+        net = sym.FullyConnected(hidden, num_hidden=2, name="fc2")
+    groups = {"stage1": Context("cpu", 1), "stage2": Context("cpu", 2)}
+    executor = net.simple_bind(CPU, group2ctx=groups, x=(2, 3))
+    plain = net.simple_bind(CPU, x=(2, 3))
+    assert executor.arg_dict["fc1_weight"].context == Context("cpu", 1)
+    assert executor.grad_dict["fc2_bias"].context == Context("cpu", 2)
+    for one in (executor, plain):
+        for array in one.arg_arrays:
+            array[:] = 0.5
+        one.forward(is_train=True)
+        one.backward(nd.ones((2, 2)))
+    np.testing.assert_array_equal(executor.outputs[0].asnumpy(), plain.outputs[0].asnumpy())
+    np.testing.assert_array_equal(
+        executor.grad_dict["fc1_weight"].asnumpy(), plain.grad_dict["fc1_weight"].asnumpy()
+    )

@@ -1,6 +1,4 @@
-"""Shape and type inference: forwards, backwards, partial, and what it says when information is missing or
-wrong.
-"""
+"""Shape and type inference: forwards, backwards, partial, and its complaints."""
 
 from __future__ import annotations
 

@@ -35,8 +35,9 @@ def _dot_general(site: Site) -> Function:
     (left_contract, right_contract), (left_batch, right_batch) = site.params["dimension_numbers"]
     left, right = site.ins[0].shape, site.ins[1].shape
     out_shape = site.outs[0].shape
-    if not left_batch and len(left) <= 2 and len(right) <= 2 and len(left_contract) == 1:
-        return _with_dtypes(site, _plain_product(len(left), len(right), left_contract[0], right_contract[0]))
+    ranks = len(left), len(right)
+    if not left_batch and max(ranks) <= 2 and len(left_contract) == 1:
+        return _with_dtypes(site, _plain_product(*ranks, left_contract[0], right_contract[0]))
     left_free = [a for a in range(len(left)) if a not in left_contract and a not in left_batch]
     right_free = [a for a in range(len(right)) if a not in right_contract and a not in right_batch]
     batch = tuple(left[a] for a in left_batch)

@@ -395,12 +395,14 @@ UNARY = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "not": np.invert, "real": np.real, "imag": np.imag, "conj": np.conj, "one_minus_square": _one_minus_square,
+    "not": np.invert, "real": np.real, "imag": np.imag, "conj": np.conj,
+    "one_minus_square": _one_minus_square,
 }  # fmt: skip
 
 BINARY = {
     "sub": np.subtract, "max": np.maximum, "min": np.minimum, "atan2": np.arctan2, "nextafter": np.nextafter,
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "shift_left": np.left_shift, "shift_right_arithmetic": np.right_shift,
 }  # fmt: skip

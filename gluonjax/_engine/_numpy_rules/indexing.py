@@ -1,6 +1,7 @@
 """Rules for gather, scatter and dynamic slices.
 
-Both gather and scatter are done with NumPy's advanced indexing after the axes that are indexed have been moved
+Both gather and scatter are done with NumPy's advanced indexing after the axes that are indexed have been
+moved
 to the front; the axes that are taken whole stay behind them and need no index.
 """
 
@@ -114,7 +115,7 @@ def _gather(site: Site) -> Function | None:
     out_shape, dtype = site.outs[0]
     numbers, sizes = site.params["dimension_numbers"], tuple(int(s) for s in site.params["slice_sizes"])
     clip = mode != "FILL_OR_DROP"  # XLA itself moves what a caller promised to be in bounds
-    fill = None if clip else _fill_value(site)
+    fill: Any = None if clip else _fill_value(site)
     if math.prod(out_shape) == 0:
         return lambda x, where: np.empty(out_shape, dtype)
     if operand.size == 0:  # nothing to take from: everything is out of bounds
@@ -233,7 +234,8 @@ def _scatter(ufunc: Any) -> Rule:
         for axis, place in zip(kept, window_dims):
             sizes[axis] = updates.shape[place]
         plan = _plan(
-            operand, indices, tuple(sizes), tuple(int(a) for a in numbers.scatter_dims_to_operand_dims), batching,
+            operand, indices, tuple(sizes), tuple(int(a) for a in numbers.scatter_dims_to_operand_dims),
+            batching,
             tuple(numbers.scatter_indices_batching_dims),
         )  # fmt: skip
         window_axes = [plan.indexed[position] for position, _ in plan.windows]

@@ -46,7 +46,7 @@ def _triangular_solve(site: Site) -> Function:
     import scipy.linalg.blas
 
     params, dtype = site.params, site.outs[0].dtype
-    solve = scipy.linalg.blas.get_blas_funcs("trsm", dtype=dtype)
+    solve: Any = scipy.linalg.blas.get_blas_funcs("trsm", dtype=dtype)
     left, lower, unit = params["left_side"], params["lower"], params["unit_diagonal"]
     conjugate = params["conjugate_a"]
     transposed = 0 if not params["transpose_a"] else 2 if conjugate and dtype.kind == "c" else 1
@@ -62,7 +62,7 @@ def _triangular_solve(site: Site) -> Function:
 def _lu(site: Site) -> Function:
     import scipy.linalg.lapack
 
-    factorize = scipy.linalg.lapack.get_lapack_funcs("getrf", dtype=site.ins[0].dtype)
+    factorize: Any = scipy.linalg.lapack.get_lapack_funcs("getrf", dtype=site.ins[0].dtype)
     rows, columns = site.ins[0].shape[-2:]
 
     def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

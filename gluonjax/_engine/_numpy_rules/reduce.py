@@ -107,13 +107,13 @@ def _sort(site: Site) -> Function:
     if len(site.ins) == 1 and site.ins[0].dtype != BFLOAT16:
         return lambda x: np.sort(x, axis=axis, kind="stable")
 
-    def sort(*operands: np.ndarray) -> Any:
+    def sort(*operands: Any) -> Any:
         if keys == 1:
             order = np.argsort(_sort_key(operands[0]), axis=axis, kind="stable")
         else:
             order = np.lexsort(tuple(_sort_key(x) for x in operands[keys - 1 :: -1]), axis=axis)
-        result = tuple(np.take_along_axis(x, order, axis) for x in operands)
-        return result if len(result) > 1 else result[0]
+        result = [np.take_along_axis(x, order, axis) for x in operands]
+        return tuple(result) if len(result) > 1 else result[0]
 
     return sort
 

@@ -176,7 +176,8 @@ RULES: dict[str, Rule] = {
     "empty2": _empty,
     # primitives that only say something to the compiler, the devices or to differentiation
     **dict.fromkeys(
-        ("copy", "copy_p", "optimization_barrier", "device_put", "stop_gradient", "name", "pvary", "random_clone",
+        ("copy", "copy_p", "optimization_barrier", "device_put", "stop_gradient", "name", "pvary",
+         "random_clone",
          "sharding_constraint", "layout_constraint", "mesh_cast", "pcast"),
         _identity,
     ),

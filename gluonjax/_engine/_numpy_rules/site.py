@@ -1,7 +1,7 @@
 """What a rule is told about one equation, and the few helpers that rules of several themes share.
 
-A *rule* is called once, while a program is built. It reads the equation's parameters and the shapes and dtypes of
-its operands, and answers with the function that computes the equation, so that nothing is decided twice.
+A *rule* is called once, while a program is built. It reads the equation's parameters and the shapes and
+dtypes of its operands, and answers with the function that computes the equation: nothing is decided twice.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOAT16 = np.dtype(np.float16)
 FLOAT32 = np.dtype(np.float32)
 
-#: A threefry key is two 32-bit words. Inside a program it is one opaque 64-bit item, so that the rules that only
-#: move data (slice, reshape, gather, ...) need not know about keys.
+#: A threefry key is two 32-bit words. Inside a program it is one opaque 64-bit item, so that the rules that
+#: only move data (slice, reshape, gather, ...) need not know about keys.
 KEY_DTYPE = np.dtype(np.uint64)
 
 
@@ -54,12 +54,12 @@ class Site(NamedTuple):
     inner: Callable[[Any], Inner | None]  # makes a jaxpr from the parameters runnable; None if it cannot be
 
 
-#: Returns the function for the equation, `identity` if its outputs are its inputs, or None if it cannot serve it.
+#: Returns the function for the equation, `identity` if its outputs are its inputs, or None if it has none.
 Rule = Callable[[Site], "Function | None"]
 
 
 def identity(*values: Any) -> Any:
-    """Marks an equation that changes nothing: the builder drops it and lets later equations read its inputs."""
+    """Marks an equation that changes nothing: the builder drops it and hands its inputs on."""
     return values[0] if len(values) == 1 else values
 
 

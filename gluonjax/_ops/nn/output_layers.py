@@ -158,6 +158,12 @@ def _regression(
     operator(name, aliases=aliases, grad=gradient, param_shapes=_regression_label_shapes)(function)
 
 
+def _sign_without_zero(difference: Array) -> Array:
+    """1 where positive, otherwise -1: MXNet counts an exact prediction as too low."""
+    one = lax.full_like(difference, 1)
+    return lax.select(lax.gt(difference, lax.full_like(difference, 0)), one, lax.neg(one))
+
+
 _ARGS = """
 
 Args:
@@ -174,7 +180,7 @@ _regression(
     "Pass the data on; the gradient is that of half the squared error." + _ARGS,
 )  # fmt: skip
 _regression(
-    "MAERegressionOutput", ("_sparse_MAERegressionOutput",), lambda x: x, lax.sign,
+    "MAERegressionOutput", ("_sparse_MAERegressionOutput",), lambda x: x, _sign_without_zero,
     "Pass the data on; the gradient is that of the absolute error." + _ARGS,
 )  # fmt: skip
 _regression(
@@ -226,7 +232,7 @@ def _make_loss_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> d
     data = inputs.data
     scale: Any = attrs.grad_scale
     if attrs.normalization == "batch":
-        scale = scale / data.shape[0]
+        scale = scale / (data.shape[0] if data.ndim > 1 else 1)  # a vector counts as one example, as in MXNet
     elif attrs.normalization == "valid":
         above = lax.gt(data, lax.full_like(data, attrs.valid_thresh))
         count = lax.reduce_sum(lax.convert_element_type(above, jnp.float32), axes=tuple(range(data.ndim)))

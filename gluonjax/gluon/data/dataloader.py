@@ -44,7 +44,8 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     values = np.asarray(data)
     if values.dtype.kind in "OUS":
         raise ArgumentError(
-            f"default_batchify_fn: cannot stack {type(first).__name__} into a batch; samples must be numbers or arrays "
+            f"default_batchify_fn: cannot stack {type(first).__name__} into a batch; samples must be "
+            f"numbers or arrays "
             "of one shape, or pass batchify_fn"
         )
     return nd.array(values, dtype=values.dtype)
@@ -91,7 +92,9 @@ class DataLoader:
         self._pin_device_id = pin_device_id
         self._thread_pool = thread_pool
         self._timeout = timeout
-        self._batch_sampler = _choose_batches(dataset, batch_size, shuffle, sampler, last_batch, batch_sampler)
+        self._batch_sampler = _choose_batches(
+            dataset, batch_size, shuffle, sampler, last_batch, batch_sampler
+        )
         self._num_workers = max(0, num_workers)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
         self._batchify_fn = batchify_fn or default_batchify_fn
@@ -188,7 +191,8 @@ def _choose_batches(
     if batch_sampler is not None:
         if batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ArgumentError(
-                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is specified."
+                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler "
+                "is specified."
             )
         return batch_sampler
     if batch_size is None:

@@ -15,14 +15,25 @@ class _ScaleAndShift(HybridBlock):
     _kwargs: dict[str, Any]
 
     def _add_scale_and_shift(
-        self, channels: int, scale: bool, center: bool, gamma_initializer: Any, beta_initializer: Any, **more: Any
+        self,
+        channels: int,
+        scale: bool,
+        center: bool,
+        gamma_initializer: Any,
+        beta_initializer: Any,
+        **more: Any,
     ) -> None:
         self.gamma = self._vector("gamma", channels, gamma_initializer, scale, **more)
         self.beta = self._vector("beta", channels, beta_initializer, center, **more)
 
     def _vector(self, name: str, length: int, init: Any, trained: bool, **more: Any) -> Parameter:
         return self.params.get(
-            name, grad_req="write" if trained else "null", shape=(length,), init=init, allow_deferred_init=True, **more
+            name,
+            grad_req="write" if trained else "null",
+            shape=(length,),
+            init=init,
+            allow_deferred_init=True,
+            **more,
         )
 
     def _describe(self, end: str = "") -> str:
@@ -79,15 +90,21 @@ class BatchNorm(_BatchNorm):
         in_channels: number of channels; 0 finds out at the first forward.
     """
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
         return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
 
 class BatchNormReLU(_BatchNorm):
     """BatchNorm followed by ReLU, as one layer."""
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
-        return F.contrib.BatchNormWithReLU(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        return F.contrib.BatchNormWithReLU(
+            x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs
+        )
 
 
 class InstanceNorm(_ScaleAndShift):

@@ -110,7 +110,11 @@ class Dense(HybridBlock):
         self._in_units = in_units
         with self.name_scope():
             self.weight = self.params.get(
-                "weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True
+                "weight",
+                shape=(units, in_units),
+                init=weight_initializer,
+                dtype=dtype,
+                allow_deferred_init=True,
             )
             self.bias = None
             if use_bias:

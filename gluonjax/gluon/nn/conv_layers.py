@@ -13,7 +13,9 @@ LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 def _repeat(value: Any, count: int) -> tuple[int, ...]:
     """``3`` becomes ``(3, 3)``; sequences stay."""
-    return (value,) * count if isinstance(value, (int, float)) or not hasattr(value, "__len__") else tuple(value)
+    return (
+        (value,) * count if isinstance(value, (int, float)) or not hasattr(value, "__len__") else tuple(value)
+    )
 
 
 class _Conv(HybridBlock):
@@ -100,7 +102,9 @@ class _PlainConv(_Conv):
         count = self._dimensions
         accepted = LAYOUTS[count]
         if layout not in accepted:
-            raise ArgumentError(f"Only supports '{accepted[0]}' and '{accepted[1]}' layout for now, got '{layout}'")
+            raise ArgumentError(
+                f"Only supports '{accepted[0]}' and '{accepted[1]}' layout for now, got '{layout}'"
+            )
         kernel = _repeat(kernel_size, count)
         if len(kernel) != count:
             raise ArgumentError(f"kernel_size must be a number or a list of {count} ints, got {kernel_size}")
@@ -181,7 +185,9 @@ class _TransposedConv(_PlainConv):
         count = self._dimensions
         adjustment = _repeat(output_padding, count)
         if len(adjustment) != count:
-            raise ArgumentError(f"output_padding must be a number or a list of {count} ints, got {output_padding}")
+            raise ArgumentError(
+                f"output_padding must be a number or a list of {count} ints, got {output_padding}"
+            )
         super().__init__(
             channels, self._checked(kernel_size, layout), strides, padding, dilation, groups, layout, in_channels,
             activation, use_bias, weight_initializer, bias_initializer, op_name="Deconvolution", adj=adjustment,
@@ -272,7 +278,8 @@ class _Pooling(HybridBlock):
 
     def __repr__(self) -> str:
         text = (
-            "size={kernel}, stride={stride}, padding={pad}, ceil_mode={ceil_mode}, global_pool={global_pool}, "
+            "size={kernel}, stride={stride}, padding={pad}, ceil_mode={ceil_mode}, "
+            "global_pool={global_pool}, "
             "pool_type={pool_type}, layout={layout}"
         )
         ceil_mode = self._kwargs["pooling_convention"] == "full"
@@ -282,7 +289,8 @@ class _Pooling(HybridBlock):
 def _check_layout(name: str, layout: str, count: int) -> None:
     if layout not in LAYOUTS[count]:
         raise ArgumentError(
-            f"{name}: Only {' and '.join(LAYOUTS[count])} layouts are valid for {count}D Pooling, got '{layout}'"
+            f"{name}: Only {' and '.join(LAYOUTS[count])} layouts are valid for {count}D Pooling, got "
+            f"'{layout}'"
         )
 
 
@@ -327,7 +335,9 @@ class AvgPool1D(_Pooling):
         ceil_mode: bool = False, count_include_pad: bool = True, **kwargs: Any,
     ) -> None:  # fmt: skip
         _check_layout("AvgPool1D", layout, 1)
-        super().__init__(pool_size, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs
+        )
 
 
 class AvgPool2D(_Pooling):
@@ -338,7 +348,9 @@ class AvgPool2D(_Pooling):
         layout: str = "NCHW", count_include_pad: bool = True, **kwargs: Any,
     ) -> None:  # fmt: skip
         _check_layout("AvgPool2D", layout, 2)
-        super().__init__(pool_size, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs
+        )
 
 
 class AvgPool3D(_Pooling):
@@ -349,7 +361,9 @@ class AvgPool3D(_Pooling):
         layout: str = "NCDHW", count_include_pad: bool = True, **kwargs: Any,
     ) -> None:  # fmt: skip
         _check_layout("AvgPool3D", layout, 3)
-        super().__init__(pool_size, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs
+        )
 
 
 class _GlobalPooling(_Pooling):

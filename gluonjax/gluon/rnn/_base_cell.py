@@ -15,7 +15,8 @@ from gluonjax.gluon.rnn._sequences import arrange, as_list, begin_of, last_state
 OWN_OPERATOR = ("tanh", "relu", "sigmoid", "softsign")
 
 USE_MODIFIER = (
-    "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly. Call the modifier "
+    "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly. Call "
+    "the modifier "
     "cell instead."
 )
 

@@ -33,7 +33,9 @@ class _CellStack(RecurrentCell):
         after: list[Any] = []
         for cell in self._children.values():
             if isinstance(cell, BidirectionalCell):
-                raise ArgumentError(f"{type(self).__name__} with a BidirectionalCell cannot be stepped; use unroll")
+                raise ArgumentError(
+                    f"{type(self).__name__} with a BidirectionalCell cannot be stepped; use unroll"
+                )
             count = len(cell.state_info())
             inputs, new = cell(inputs, rest[:count])
             rest = rest[count:]

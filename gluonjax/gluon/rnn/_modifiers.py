@@ -51,7 +51,12 @@ class DropoutCell(HybridRecurrentCell):
         if isinstance(sequence, TENSORS):
             return self.hybrid_forward(module_of(sequence), sequence, begin_state or [])
         return super().unroll(
-            length, sequence, begin_state=begin_state, layout=layout, merge_outputs=merge_outputs, valid_length=None
+            length,
+            sequence,
+            begin_state=begin_state,
+            layout=layout,
+            merge_outputs=merge_outputs,
+            valid_length=None,
         )
 
 
@@ -60,7 +65,9 @@ class ModifierCell(HybridRecurrentCell):
 
     def __init__(self, base_cell: RecurrentCell) -> None:
         if base_cell._modified:
-            raise ArgumentError(f"Cell {base_cell.name} is already modified. One cell cannot be modified twice")
+            raise ArgumentError(
+                f"Cell {base_cell.name} is already modified. One cell cannot be modified twice"
+            )
         base_cell._modified = True
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
         self.base_cell = base_cell
@@ -97,7 +104,8 @@ class ZoneoutCell(ModifierCell):
     ) -> None:
         if isinstance(base_cell, BidirectionalCell):
             raise ArgumentError(
-                "BidirectionalCell doesn't support zoneout since it doesn't support step. Please add ZoneoutCell to "
+                "BidirectionalCell doesn't support zoneout since it doesn't support step. Please add "
+                "ZoneoutCell to "
                 "the cells underneath instead."
             )
         super().__init__(base_cell)
@@ -120,9 +128,13 @@ class ZoneoutCell(ModifierCell):
 
         def blend(rate: float, new: Any, old: Any) -> Any:
             # Dropout of ones is 0 where the old value stays.
-            return F.where(F.Dropout(F.ones_like(new), p=rate), new, F.zeros_like(new) if old is None else old)
+            return F.where(
+                F.Dropout(F.ones_like(new), p=rate), new, F.zeros_like(new) if old is None else old
+            )
 
-        shown = output if self.zoneout_outputs == 0 else blend(self.zoneout_outputs, output, self._prev_output)
+        shown = (
+            output if self.zoneout_outputs == 0 else blend(self.zoneout_outputs, output, self._prev_output)
+        )
         if self.zoneout_states:
             new_states = [blend(self.zoneout_states, new, old) for new, old in zip(new_states, states)]
         self._prev_output = shown

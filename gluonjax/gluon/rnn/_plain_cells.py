@@ -38,13 +38,19 @@ class _GatedCell(HybridRecurrentCell):
         return self._kind
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"} for _ in range(self._state_count)]
+        return [
+            {"shape": (batch_size, self._hidden_size), "__layout__": "NC"} for _ in range(self._state_count)
+        ]
 
-    def _both(self, F: Any, at: str, inputs: Any, state: Any, i2h: tuple[Any, Any], h2h: tuple[Any, Any]) -> Any:
+    def _both(
+        self, F: Any, at: str, inputs: Any, state: Any, i2h: tuple[Any, Any], h2h: tuple[Any, Any]
+    ) -> Any:
         """What input and state contribute to the gates."""
         width = self._gate_count * self._hidden_size
         weight, bias = i2h
-        from_input = F.FullyConnected(data=inputs, weight=weight, bias=bias, num_hidden=width, name=at + "i2h")
+        from_input = F.FullyConnected(
+            data=inputs, weight=weight, bias=bias, num_hidden=width, name=at + "i2h"
+        )
         weight, bias = h2h
         from_state = F.FullyConnected(data=state, weight=weight, bias=bias, num_hidden=width, name=at + "h2h")
         return from_input, from_state
@@ -130,7 +136,12 @@ class LSTMCell(_GatedCell):
         at = f"t{self._counter}_"
         i2h, h2h = self._both(F, at, inputs, states[0], (i2h_weight, i2h_bias), (h2h_weight, h2h_bias))
         gates = F.SliceChannel(F.elemwise_add(i2h, h2h, name=at + "plus0"), num_outputs=4, name=at + "slice")
-        kinds = (self._recurrent_activation, self._recurrent_activation, self._activation, self._recurrent_activation)
+        kinds = (
+            self._recurrent_activation,
+            self._recurrent_activation,
+            self._activation,
+            self._recurrent_activation,
+        )
         admit, keep, candidate, emit = (
             self._get_activation(F, gates[number], kind, name=at + letter)
             for number, (letter, kind) in enumerate(zip("ifco", kinds))

@@ -38,7 +38,8 @@ def to_steps(length: int | None, inputs: Any, layout: str) -> list[Any]:
     if isinstance(inputs, Symbol):
         if len(inputs.list_outputs()) != 1:
             raise ArgumentError(
-                "unroll doesn't allow grouped symbol as input. Please convert to list with list(inputs) first or "
+                "unroll doesn't allow grouped symbol as input. Please convert to list with "
+                "list(inputs) first or "
                 "let unroll handle splitting."
             )
         return as_list(sym.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1))
@@ -85,14 +86,19 @@ def begin_of(cell: RecurrentCell, begin_state: Any, steps: Sequence[Any]) -> Any
 def mask(F: Any, outputs: Any, valid_length: Any, layout: str) -> Any:
     """Set the steps beyond each sample's length to 0; the result is one tensor."""
     return F.SequenceMask(
-        to_array(outputs, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T")
+        to_array(outputs, layout),
+        sequence_length=valid_length,
+        use_sequence_length=True,
+        axis=layout.find("T"),
     )
 
 
 def last_states(F: Any, states_by_step: Iterable[Any], valid_length: Any) -> list[Any]:
     """The states after each sample's last valid step."""
     return [
-        F.SequenceLast(F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True, axis=0)
+        F.SequenceLast(
+            F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True, axis=0
+        )
         for steps in zip(*states_by_step)
     ]
 
@@ -146,7 +152,8 @@ def dynamic_unroll(
         outputs, *by_step = found
         outputs = F.SequenceMask(outputs, sequence_length=valid_length, use_sequence_length=True, axis=0)
         last = [
-            F.SequenceLast(one, sequence_length=valid_length, use_sequence_length=True, axis=0) for one in by_step
+            F.SequenceLast(one, sequence_length=valid_length, use_sequence_length=True, axis=0)
+            for one in by_step
         ]
     if time_axis == 1:
         outputs = F.swapaxes(outputs, 0, 1)

@@ -33,9 +33,8 @@ class _RNNLayer(HybridBlock):
             raise ArgumentError(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']")
         self._hidden_size = hidden_size
         self._projection_size = projection_size or None
+        self._mode, self._layout = mode, layout
         self._num_layers = num_layers
-        self._mode = mode
-        self._layout = layout
         self._dropout = dropout
         self._dir = 2 if bidirectional else 1
         self._input_size = input_size
@@ -177,7 +176,9 @@ class _RNNLayer(HybridBlock):
         more = (sequence_length,) if self._use_sequence_length else ()
         return super().__call__(inputs, states, *more, **kwargs)
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **params: Any) -> Any:
+    def hybrid_forward(
+        self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **params: Any
+    ) -> Any:
         if isinstance(inputs, NDArray):
             self._check_states(inputs, states)
         if self._layout == "NTC":

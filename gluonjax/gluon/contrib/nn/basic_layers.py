@@ -56,7 +56,12 @@ class SparseEmbedding(Block):
     """
 
     def __init__(
-        self, input_dim: int, output_dim: int, dtype: Any = "float32", weight_initializer: Any = None, **kwargs: Any
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": True}
@@ -103,7 +108,9 @@ class SyncBatchNorm(BatchNorm):
             "ndev": num_devices, "key": self.prefix,
         }  # fmt: skip
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
         return F.contrib.SyncBatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -121,7 +128,9 @@ class _PixelShuffle(HybridBlock):
         count = self._dimensions
         factors = (factor,) * count if isinstance(factor, int) else tuple(int(one) for one in factor)
         if len(factors) != count:
-            raise ArgumentError(f"wrong length {len(factors)}: {type(self).__name__} needs 1 factor or {count}")
+            raise ArgumentError(
+                f"wrong length {len(factors)}: {type(self).__name__} needs 1 factor or {count}"
+            )
         self._factors = factors
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:

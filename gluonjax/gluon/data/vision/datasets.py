@@ -45,7 +45,10 @@ class MNIST(_DownloadedDataset):
     }
 
     def __init__(
-        self, root: str = _default_root("mnist"), train: bool = True, transform: Callable[..., Any] | None = None
+        self,
+        root: str = _default_root("mnist"),
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
     ) -> None:
         self._train = train
         super().__init__(root, transform)
@@ -93,7 +96,10 @@ class CIFAR10(_DownloadedDataset):
     """
 
     _namespace: ClassVar[str] = "cifar10"
-    _archive: ClassVar[tuple[str, str]] = ("cifar-10-binary.tar.gz", "fab780a1e191a7eda0f345501ccd62d20f7ed891")
+    _archive: ClassVar[tuple[str, str]] = (
+        "cifar-10-binary.tar.gz",
+        "fab780a1e191a7eda0f345501ccd62d20f7ed891",
+    )
     _files: ClassVar[dict[bool, tuple[str, ...]]] = {
         True: tuple(f"data_batch_{number}.bin" for number in range(1, 6)),
         False: ("test_batch.bin",),
@@ -103,7 +109,10 @@ class CIFAR10(_DownloadedDataset):
     _label_index: int = 0
 
     def __init__(
-        self, root: str = _default_root("cifar10"), train: bool = True, transform: Callable[..., Any] | None = None
+        self,
+        root: str = _default_root("cifar10"),
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
     ) -> None:
         self._train = train
         super().__init__(root, transform)
@@ -120,7 +129,9 @@ class CIFAR10(_DownloadedDataset):
         if any(self._find(name) is None for name in names):
             name, digest = self._archive
             archive = download(
-                _get_repo_file_url(f"gluon/dataset/{self._namespace}", name), path=self._root, sha1_hash=digest
+                _get_repo_file_url(f"gluon/dataset/{self._namespace}", name),
+                path=self._root,
+                sha1_hash=digest,
             )
             with tarfile.open(archive) as tar:
                 tar.extractall(self._root, filter="data")
@@ -210,7 +221,8 @@ class ImageFolderDataset(Dataset):
                 self.items.append((full, label))
             else:
                 warnings.warn(
-                    f"Ignoring {full} of type {suffix}. Only support {', '.join(IMAGE_SUFFIXES)}", stacklevel=3
+                    f"Ignoring {full} of type {suffix}. Only support {', '.join(IMAGE_SUFFIXES)}",
+                    stacklevel=3,
                 )
 
     def __getitem__(self, idx: int) -> Any:

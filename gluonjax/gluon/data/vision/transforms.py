@@ -87,7 +87,8 @@ class Normalize(HybridBlock):
 def _need_float(x: Any) -> None:
     if np.dtype(x.dtype) != np.float32:
         raise ArgumentTypeError(
-            f"This transformation only supports float32. Consider calling it after ToTensor (got {np.dtype(x.dtype)})"
+            f"This transformation only supports float32. Consider calling it after ToTensor (got "
+            f"{np.dtype(x.dtype)})"
         )
 
 

@@ -1,0 +1,82 @@
+"""Trainer: updates, stale gradients, states in files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gluonjax as mx
+from gluonjax import autograd, gluon
+
+
+def parameter(name: str = "w") -> gluon.Parameter:
+    made = gluon.Parameter(name, shape=(2,))
+    made.initialize(init="zeros")
+    return made
+
+
+def backward(weight: gluon.Parameter, factor: float = 2.0) -> None:
+    with autograd.record():
+        loss = (weight.data() * factor).sum()
+    loss.backward()
+
+
+def test_momentum_follows_the_formula() -> None:
+    weight = parameter()
+    trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+    value, momentum = np.zeros(2), np.zeros(2)
+    for _ in range(3):
+        backward(weight)
+        trainer.step(2)
+        momentum = 0.9 * momentum - 0.1 * (2.0 / 2)
+        value = value + momentum
+    np.testing.assert_allclose(weight.data().asnumpy(), value, rtol=1e-5)
+
+
+def test_stale_gradient_is_refused_or_skipped() -> None:
+    used, unused = parameter("used"), parameter("unused")
+    trainer = gluon.Trainer([used, unused], "sgd", {"learning_rate": 1.0})
+    backward(used)
+    with pytest.raises(UserWarning, match="Gradient of Parameter `unused` on context"):
+        trainer.step(1)
+    trainer.step(1, ignore_stale_grad=True)
+    assert used.data().asnumpy().tolist() == [-2, -2]
+    assert unused.data().asnumpy().tolist() == [0, 0]
+
+
+def test_states_survive_a_file(tmp_path: object) -> None:
+    file = f"{tmp_path}/t.states"
+    weight = parameter()
+    trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+    backward(weight)
+    trainer.step(1)
+    trainer.save_states(file)
+    other = parameter()
+    again = gluon.Trainer([other], "sgd", {"learning_rate": 0.5, "momentum": 0.9})
+    again.load_states(file)
+    np.testing.assert_allclose(again._updaters[0].states[0].asnumpy(), [-0.2, -0.2], rtol=1e-6)
+
+
+def test_optax_transformations_are_optimizers() -> None:
+    import optax
+
+    weight = parameter()
+    trainer = gluon.Trainer([weight], optax.sgd(0.5))
+    backward(weight)
+    trainer.step(1)
+    np.testing.assert_allclose(weight.data().asnumpy(), [-1, -1])
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match="must be a list or dict of Parameters"):
+        gluon.Trainer(3, "sgd")
+    with pytest.raises(ValueError, match="Cannot find optimizer sgdx"):
+        gluon.Trainer([parameter()], "sgdx")
+    with pytest.raises(mx.MXNetError, match="has not been initialized"):
+        gluon.Trainer([gluon.Parameter("w", shape=(2,))], "sgd")
+
+
+def test_clip_global_norm() -> None:
+    arrays = [mx.nd.array([3.0, 4.0]), mx.nd.array([12.0])]
+    assert gluon.utils.clip_global_norm(arrays, 1.0) == pytest.approx(13.0)
+    np.testing.assert_allclose(arrays[1].asnumpy(), [12 / 13], rtol=1e-6)
