@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -115,19 +116,23 @@ def _heads(heads: Any, head_grads: Any) -> list[tuple[Any, Any, Any]]:
     for head, gradient in zip(heads, head_grads):
         entry = _entry_for_backward(head)
         if gradient is None:
-            value = np.ones(head.shape, head._cell.value.dtype)
-            if not head.context.is_host:
-                value = new_on(value, head.context)
+            value = _ones(head.shape, head._cell.value.dtype, head.context)
             prepared.append((entry, value, None))
             continue
         if gradient.shape != head.shape:
             raise MXNetError(f"backward: head gradient has shape {gradient.shape}, the head has shape {head.shape}")
-        value = gradient._value
+        value = gradient._raw
         if value.dtype != head._cell.value.dtype:
             gradient = gradient.astype(head.dtype)
-            value = gradient._value
+            value = gradient._raw
         prepared.append((entry, value, gradient._entry))
     return prepared
+
+
+@functools.lru_cache(maxsize=256)
+def _ones(shape: tuple[int, ...], dtype: Any, ctx: Any) -> Any:
+    """The head gradient where none is given; one array for every shape, since contents never change."""
+    return new_on(np.ones(shape, dtype), ctx)
 
 
 def new_on(value: np.ndarray, ctx: Any) -> Any:
@@ -197,11 +202,13 @@ def grad(
     for variable, target in zip(listed, targets):
         key = target if type(target) is tape.Leaf else (target.node.number, target.index)
         gradient = found.get(key)
+        # Gradients are dense, also those of sparse arrays.
+        cls = type(variable) if variable.stype == "default" else NDArray
         if gradient is None:
             value = np.zeros(variable.shape, variable._cell.value.dtype)
-            results.append(new_handle(type(variable), new_on(value, variable.context), variable.context))
+            results.append(new_handle(cls, new_on(value, variable.context), variable.context))
             continue
-        handle = new_handle(type(variable), gradient.value, variable.context)
+        handle = new_handle(cls, gradient.value, variable.context)
         handle._cell.entry = gradient.entry
         results.append(handle)
     return results[0] if single else results

@@ -21,6 +21,7 @@ from gluonjax._engine.lower import Lowered, lower
 from gluonjax._engine.merge import merge_equal
 from gluonjax._engine.run import Kernel, apply_pullback
 from gluonjax._ops.opdef import zero_grad
+from gluonjax.ndarray import _sparse_graph
 from gluonjax.ndarray._creation import zeros
 from gluonjax.ndarray._invoke import cast
 from gluonjax.ndarray.ndarray import NDArray, _move, wrap
@@ -123,9 +124,18 @@ class Executor:
             a.shape != r.shape or to_dtype(a.dtype) != r.dtype for a, r in zip(old, results)
         ):
             self._outputs = [wrap(result, self._ctx) for result in results]
+            self._present_sparse()
             return
         for array, result in zip(old, results):
             array._write(result)
+
+    def _present_sparse(self) -> None:
+        """Give outputs the storage types that follow from those of the arguments."""
+        graph, arrays = self._bound.graph, (*self.arg_arrays, *self.aux_arrays)
+        stypes = {node.name: array.stype for node, array in zip((*graph.arguments, *graph.auxiliary), arrays)}
+        if self._outputs is not None and _sparse_graph.may_be_sparse(graph, stypes):
+            values = _sparse_graph.value_stypes(graph, stypes, self._bound.shapes)
+            self._outputs = _sparse_graph.present(self._outputs, graph, values)
 
     # -- running ---------------------------------------------------------------------------------------------
 

@@ -177,15 +177,22 @@ def _shape_step(table: ShapeTable, node: Node, zero_is_open: bool = True) -> boo
         if op.name in _WHOLE_FIRST_INPUT and not is_complete(inputs[0]):
             return False
         by_label = dict(zip(call.labels, inputs))
+        conflict: OperatorError | None = None
         if op.param_shapes is not None:
             for label, shape in op.param_shapes(by_label, node.parsed).items():
-                if label in by_label:
-                    by_label[label] = _fill(by_label[label], shape)
+                try:
+                    if label in by_label:
+                        by_label[label] = _fill(by_label[label], shape)
+                except OperatorError as error:
+                    conflict = error  # what was given may still be another shape that the operator takes
         if op.unify is not None:
             by_label, outputs = op.unify(by_label, outputs, node.parsed)
         inputs = [by_label.get(label, shape) for label, shape in zip(call.labels, inputs)]
+        whole = all(is_complete(shape) for shape in inputs)
+        if conflict is not None and not (whole and call.accepts(inputs)):
+            raise conflict
         if not op.host:
-            if all(is_complete(shape) for shape in inputs):
+            if whole:
                 exact = call.exact_shapes(inputs)  # type: ignore[arg-type]
                 outputs = [merge_shapes(old, new) for old, new in zip(outputs, exact)]
                 table.done.add(id(node))

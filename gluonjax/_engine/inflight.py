@@ -16,7 +16,7 @@ from gluonjax._base.errors import MXNetError
 # Launches that may be outstanding before a new one waits for the oldest (loops that never read a value).
 RUN_AHEAD = 256
 
-_launched: collections.deque[Any] = collections.deque()
+_launched: collections.deque[jax.Array] = collections.deque()
 
 
 class Fault:
@@ -70,15 +70,27 @@ def _report(fault: Fault) -> None:
 
 
 def note(results: tuple[Any, ...]) -> None:
-    """Remember a launch by its last result."""
+    """Remember a launch by its last result, until that is computed.
+
+    The value itself is kept, not a weak reference: waiting must cover results that nobody kept.
+    """
     for value in reversed(results):
         if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer):
-            _launched.append(weakref.ref(value))
+            _launched.append(value)
             break
-    if len(_launched) > RUN_AHEAD:
-        oldest = _launched.popleft()()
-        if oldest is not None and not oldest.is_deleted():
-            jax.block_until_ready(oldest)
+    try:
+        while _launched and _is_over(_launched[0]):
+            _launched.popleft()
+        if len(_launched) > RUN_AHEAD:
+            oldest = _launched.popleft()
+            if not oldest.is_deleted():
+                jax.block_until_ready(oldest)
+    except IndexError:
+        pass  # another thread took the last one
+
+
+def _is_over(value: jax.Array) -> bool:
+    return value.is_deleted() or value.is_ready()
 
 
 def wait(value: Any) -> Any:
@@ -100,8 +112,8 @@ def wait(value: Any) -> Any:
 def wait_all() -> None:
     """Wait for everything that was launched."""
     while _launched:
-        value = _launched.popleft()()
-        if value is not None and not value.is_deleted():
+        value = _launched.popleft()
+        if not value.is_deleted():
             wait(value)
     jax.effects_barrier()
     pending = [fault for reference in _faults if (fault := reference()) is not None and not fault.reported]

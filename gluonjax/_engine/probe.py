@@ -119,6 +119,14 @@ class Call:
                 pass
             raise
 
+    def accepts(self, shapes: Shapes) -> bool:
+        """True where the operator runs on inputs of these complete shapes."""
+        try:
+            self.exact_shapes(shapes)  # type: ignore[arg-type]
+        except OperatorError:
+            return False
+        return True
+
     def _try(self, shapes: Shapes, sizes: dict[tuple[int, int], int]) -> tuple[tuple[int, ...], ...] | None:
         """Output shapes for given sizes of unknown (input, axis); None where they do not fit."""
         filled: Shapes = [

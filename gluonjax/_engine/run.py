@@ -17,7 +17,8 @@ import jax
 import numpy as np
 
 from gluonjax._base.errors import MXNetError, OperatorError
-from gluonjax._engine import inflight
+from gluonjax._engine import inflight, lazy
+from gluonjax._engine.lazy import Lazy
 
 ndarray = np.ndarray
 enable_x64 = jax.enable_x64
@@ -52,10 +53,11 @@ def is_tracer(value: Any) -> bool:
 class _Plan:
     """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
 
-    __slots__ = ("program", "rent")
+    __slots__ = ("program", "rent", "structs")
 
-    def __init__(self, program: Any) -> None:
+    def __init__(self, program: Any, structs: Any) -> None:
         self.program = program
+        self.structs = structs
         self.rent = 0
 
 
@@ -73,7 +75,8 @@ class Kernel:
     """
 
     __slots__ = (
-        "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "source", "validate",
+        "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "primal",
+        "source", "validate",
     )  # fmt: skip
 
     def __init__(
@@ -88,6 +91,8 @@ class Kernel:
         self.interpretable = interpretable and COLD_TIER
         self.host = host
         self.source = source
+        # The kernel that this one is the backward of.
+        self.primal: Kernel | None = None
         self.data_inputs = data_inputs
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
@@ -111,6 +116,10 @@ class Kernel:
                 for value in values:
                     kind = type(value)
                     if kind is not ndarray and kind is not float:
+                        if kind is Lazy:
+                            value = value.result()
+                            if value is None:
+                                break
                         if is_tracer(value) or not value.is_ready():
                             break
                         value = np.asarray(value)
@@ -126,6 +135,16 @@ class Kernel:
                     return results
         return self._run_compiled(values, device)
 
+    def structs_of(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Shapes and dtypes of the results for these values; wrong values raise here. Cached."""
+        signature = tuple([(v.shape, v.dtype) for v in values if type(v) is not float])
+        plan = self._plans.get(signature)
+        if plan is None:
+            plan = self._make_plan(signature, values)
+        if plan.structs is None:
+            plan.structs = self.result_structs(values)
+        return plan.structs
+
     def interprets(self, values: Sequence[Any]) -> bool:
         """True where ``run`` on the host would interpret rather than compile for these values."""
         signature = tuple([(v.shape, v.dtype) for v in values if type(v) is not float])
@@ -135,9 +154,19 @@ class Kernel:
         return plan.program is not None
 
     def _run_compiled(self, values: Sequence[Any], device: Any) -> tuple[Any, ...]:
-        for value in values:
-            if type(value) is inflight.Failed:
+        pending = False
+        for index, value in enumerate(values):
+            kind = type(value)
+            if kind is inflight.Failed:
                 return self._fail_with(value.fault, values)
+            if kind is Lazy:
+                found = lazy.force(value) if self.host else value.result()
+                if found is None:
+                    pending = True
+                else:
+                    values = [*values[:index], found, *values[index + 1 :]]
+        if pending:
+            return lazy.put_off(self, values, self.structs_of(values))
         if self.host:
             return self._run_host(values)
         try:
@@ -184,7 +213,7 @@ class Kernel:
     def _make_plan(self, signature: Any, values: Sequence[Any]) -> _Plan:
         if self.validate is not None:
             self.validate(values)
-        program = None
+        program = structs = None
         if not self.host:
             structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
             try:
@@ -194,6 +223,7 @@ class Kernel:
                 raise
             except Exception as error:
                 raise self._explain(error, values) from error
+            structs = traced.jaxpr.out_avals
             if self.interpretable:
                 from gluonjax._engine import interpret
 
@@ -204,7 +234,7 @@ class Kernel:
                 counters.compiled += 1
             else:
                 counters.interpreted += 1
-        plan = self._plans[signature] = _Plan(program)
+        plan = self._plans[signature] = _Plan(program, structs)
         return plan
 
     def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
@@ -243,7 +273,10 @@ class Kernel:
                 return tuple(g if g.dtype == d else g.astype(d) for g, d in zip(pullback(heads), dtypes))
 
             pull.__name__ = f"{self.name}_backward"
-            found = self._backwards[key] = Kernel(pull.__name__, pull, interpretable=self.interpretable)
+            found = self._backwards[key] = Kernel(
+                pull.__name__, pull, interpretable=self.interpretable, host=self.host
+            )
+            found.primal = self
         return found
 
     def with_pullback(self, values: Sequence[Any], wanted: tuple[int, ...], count: int) -> tuple[Any, Any]:
@@ -275,6 +308,7 @@ class Kernel:
         for value in values:
             if type(value) is inflight.Failed:
                 return self._fail_with(value.fault, values), None
+        values = [lazy.force(value) for value in values]
         try:
             with enable_x64(True):
                 results, pullback = jitted(*values)

@@ -346,20 +346,11 @@ def where(condition: Array, x: Array, y: Array) -> Array:
     return lax.select(chosen, x, y)
 
 
-def _boolean_mask_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict[str, Array]:
-    data = inputs.data
-    axis = normalize_axis(attrs.axis, data.ndim, "boolean_mask")
-    kept = np.flatnonzero(np.asarray(inputs.index))
-    selection = (slice(None),) * axis + (kept,)
-    return {"data": jnp.zeros(data.shape, data.dtype).at[selection].set(head.output, unique_indices=True)}
-
-
 @operator(
     "_contrib_boolean_mask",
     aliases=("_npi_boolean_mask",),
     dtypes="free",
     host=True,
-    grad=_boolean_mask_gradient,
 )
 def boolean_mask(data: Array, index: Array, *, axis: int = 0) -> Array:
     """Keep the slices along one axis whose mask is not zero.
@@ -379,7 +370,7 @@ def boolean_mask(data: Array, index: Array, *, axis: int = 0) -> Array:
         f"{position} of "
         f"{data.shape}",
     )
-    kept = np.flatnonzero(np.asarray(index))
+    kept = np.flatnonzero(np.asarray(lax.stop_gradient(index)))  # concrete also while data is differentiated
     return gather_axis(jnp.asarray(data), jnp.asarray(kept, INT32), position)
 
 

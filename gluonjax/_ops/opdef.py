@@ -102,6 +102,7 @@ class OpDef:
     doc: str
     attr_table: Mapping[str, Attr] = field(repr=False)
     traced: tuple[str, ...] = ()
+    open_inputs: bool = False  # which inputs there are is said by ``active_inputs`` alone (Custom)
 
     @functools.cached_property
     def input_names(self) -> tuple[str, ...]:
@@ -113,7 +114,8 @@ class OpDef:
         Raises OperatorError for an unknown name, a value that does not fit, or a missing required attribute.
         """
         unknown = [name for name in given if name not in self.attr_table]
-        if unknown:
+        # MXNet lets operators without attributes take any; scripts write nd.broadcast_maximum(a, b, axis=1).
+        if unknown and self.attr_table:
             hint = did_you_mean(unknown[0], [*self.attr_table, *self.input_names])
             raise OperatorError(
                 f"{self.name}: Cannot find argument '{unknown[0]}'{hint} "

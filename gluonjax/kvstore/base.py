@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from gluonjax._base.errors import ArgumentTypeError
@@ -137,9 +136,6 @@ def _several(arrays: Any) -> list[NDArray]:
     return [arrays] if isinstance(arrays, NDArray) else list(arrays)
 
 
-_native: dict[str, Callable[[str], KVStoreBase]] = {}
-
-
 def create(name: str = "local") -> KVStoreBase:
     """A key-value store by name.
 
@@ -157,4 +153,6 @@ def create(name: str = "local") -> KVStoreBase:
         return KVStoreBase.kv_registry[name]()
     if not any(part in name for part in KNOWN_PARTS):
         warnings.warn(f"unknown kvstore type '{name}': it is taken for a local store", stacklevel=2)
-    return _native["store"](name)
+    from gluonjax.kvstore.kvstore import KVStore
+
+    return KVStore(name)

@@ -13,7 +13,7 @@ from gluonjax._files.atomic import atomic_write
 from gluonjax.kvstore._compression import TwoBit, compression_of
 from gluonjax.kvstore._errors import StoreArgumentError, StoreStateError, StoreValueError
 from gluonjax.kvstore._pairs import Key, pairs_of
-from gluonjax.kvstore.base import KVStoreBase, _native
+from gluonjax.kvstore.base import KVStoreBase
 from gluonjax.ndarray.ndarray import NDArray
 
 Update = Callable[[Any, NDArray, NDArray], Any]
@@ -245,5 +245,3 @@ def pairs_of_rows(keys: Any, row_ids: Any) -> list[tuple[Key, list[NDArray]]]:
     """``row_ids`` of ``row_sparse_pull`` by key."""
     return pairs_of(keys, row_ids, "row_sparse_pull (row_ids)")
 
-
-_native["store"] = KVStore

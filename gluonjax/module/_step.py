@@ -24,22 +24,24 @@ class TrainingStep:
 
     Args:
         group: whose parameters are updated.
-        optimizer: the rule.
-        updater: holds the rule's states by parameter number.
+        updater: holds the optimizer, and its states by parameter number.
         reduce: what a key-value store does with the gradients first: ``reduce(names, gradients)``. Steps then run in
             parts.
     """
 
     def __init__(
-        self, group: DataParallelExecutorGroup, optimizer: Any, updater: Any,
+        self, group: DataParallelExecutorGroup, updater: Any,
         reduce: Callable[[list[str], list[NDArray]], None] | None = None,
     ) -> None:  # fmt: skip
         self.group = group
-        self.optimizer = optimizer
         self.updater = updater
         self.reduce = reduce
+        # The optimizer's own numbers: modules that share it (buckets) may list their parameters in another order.
+        numbers = {name: index for index, name in self.optimizer.idx2name.items()}
+        if not all(name in numbers for name in group.param_names):
+            numbers = {name: index for index, name in enumerate(group.param_names)}
         self.indices = {
-            name: index for index, name in enumerate(group.param_names) if group.grad_req.get(name, "null") != "null"
+            name: numbers[name] for name in group.param_names if group.grad_req.get(name, "null") != "null"
         }
         self.mesh = mesh_of(group.contexts)
         home = group.contexts[0].jax_device
@@ -52,6 +54,11 @@ class TrainingStep:
             and all(array.context.jax_device == home and array.stype == "default" for array in arrays)
         )
         self._programs: dict[Any, _Program] = {}
+
+    @property
+    def optimizer(self) -> Any:
+        """The rule."""
+        return self.updater.optimizer
 
     def run(self) -> None:
         """Update the parameters, and leave outputs and auxiliary states as a training step does."""
@@ -126,8 +133,8 @@ class TrainingStep:
         return found
 
     def compilations(self) -> int:
-        """How many programs have been compiled so far."""
-        return sum(program.step._cache_size() for program in self._programs.values())
+        """How many programs have been traced, and compiled, so far."""
+        return sum(program.traces for program in self._programs.values())
 
 
 def _lowered(group: DataParallelExecutorGroup) -> Lowered:
@@ -160,6 +167,7 @@ class _Program:
         self, lowered: Lowered, names: Sequence[str], rules: Any, structure: Any, mesh: DeviceMesh | None
     ) -> None:
         self.lowered = lowered
+        self.traces = 0
         trained = {name: ("weight", index) for index, name in enumerate(names)}
         self.rest = [name for name in lowered.arguments if name not in trained]
         place = {**trained, **{name: ("rest", index) for index, name in enumerate(self.rest)}}
@@ -177,6 +185,7 @@ class _Program:
             return outputs, gradients, new_aux
 
         def step(weights: Any, rest: Any, aux: Any, key: Any, leaves: Any, hyper: Any) -> Any:
+            self.traces += 1  # runs while tracing only
             outputs, gradients, new_aux = differentiate(weights, rest, aux, key)
             states = jax.tree.unflatten(structure, leaves)
             new_weights, new_states = rules(weights, gradients, states, hyper)

@@ -18,6 +18,7 @@ from gluonjax.io import DataDesc
 from gluonjax.model import load_checkpoint, save_checkpoint
 from gluonjax.module._errors import ModuleArgumentError, NameMismatchError, ParameterMissingError, require
 from gluonjax.module._step import TrainingStep
+from gluonjax.module._stores import StoreStep, enter, find_store, is_plain, step_of, updates_weights
 from gluonjax.module.base_module import BaseModule, as_list, check_input_names, parse_descriptions
 from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
@@ -70,7 +71,7 @@ class Module(BaseModule):
         self._preload_opt_states: str | None = None
         self._grad_req: Any = None
         self._exec_group: DataParallelExecutorGroup | None = None
-        self._step: TrainingStep | None = None
+        self._step: TrainingStep | StoreStep | None = None
         self._data_shapes: Any = None
         self._label_shapes: Any = None
         self._arg_params: dict[str, NDArray] | None = None
@@ -110,17 +111,28 @@ class Module(BaseModule):
     def save_optimizer_states(self, fname: str) -> None:
         """Write the optimizer's states."""
         require(self.optimizer_initialized, "save_optimizer_states", "init_optimizer()")
-        atomic_write(fname, self._updater.get_states())
+        if self._update_on_kvstore:
+            self._kvstore.save_optimizer_states(fname)
+        else:
+            atomic_write(fname, self._updater.get_states())
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the optimizer's states."""
         require(self.optimizer_initialized, "load_optimizer_states", "init_optimizer()")
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+            return
         try:
             with open(fname, "rb") as file:
                 data = file.read()
         except OSError as error:
             raise MXNetError(f"load_optimizer_states: cannot read '{fname}': {error.strerror}") from error
         self._updater.set_states(data)
+        # MXNet's stores keep states under the names of parameters, modules under their numbers.
+        numbers = {name: index for index, name in self._optimizer.idx2name.items()}
+        for table in (self._updater.states, self._updater.states_synced):
+            for key in [key for key in table if key in numbers]:
+                table[numbers[key]] = table.pop(key)
 
     # -- facts ----------------------------------------------------------------------------------------------
 
@@ -312,7 +324,8 @@ class Module(BaseModule):
         """Make the optimizer.
 
         Args:
-            kvstore: accepted; one process updates its parameters itself.
+            kvstore: None, a name, or a store. The built-in stores of one process have nothing to add to a batch
+                that runs as a whole; a store of one's own, or gradient compression, is asked at every step.
             optimizer: a name with ``optimizer_params``, an Optimizer, or an optax GradientTransformation.
         """
         require(self.binded and self.params_initialized, "init_optimizer", "bind() and init_params()")
@@ -322,7 +335,10 @@ class Module(BaseModule):
         assert self._exec_group is not None
         if self._params_dirty:
             self._sync_params()
+        store = find_store(kvstore, len(self._context), self._compression_params)
         batch = self._exec_group.batch_size
+        if store is not None and "dist" in store.type and "_sync" in store.type:
+            batch *= store.num_workers
         names = dict(enumerate(self._param_names))
         if isinstance(optimizer, str):
             parameters = dict(optimizer_params)
@@ -338,11 +354,15 @@ class Module(BaseModule):
             if not optimizer.idx2name:
                 optimizer.idx2name = names.copy()
         else:
-            optimizer = opt.from_optax(optimizer, rescale_grad=1.0 / batch, param_idx2name=names)
-        self._optimizer = optimizer
-        self._kvstore = kvstore if not isinstance(kvstore, str) else None
-        self._update_on_kvstore = False
-        self._updater = opt.get_updater(optimizer)
+            optimizer = opt.OptaxOptimizer(optimizer, rescale_grad=1.0 / batch, param_idx2name=names)
+        self._optimizer, self._kvstore = optimizer, store
+        self._update_on_kvstore = updates_weights(store)
+        self._updater = None if self._update_on_kvstore else opt.get_updater(optimizer)
+        if store is not None and is_plain(store):
+            store.set_optimizer(optimizer)
+            self._updater = store._updater  # type: ignore[attr-defined]  # the same states, whoever is asked
+        elif store is not None:
+            enter(store, self._exec_group, optimizer if self._update_on_kvstore else None)
         self._step = None
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:
@@ -410,7 +430,7 @@ class Module(BaseModule):
         assert self._exec_group is not None
         self._params_dirty = True
         if self._step is None:
-            self._step = TrainingStep(self._exec_group, self._optimizer, self._updater)
+            self._step = step_of(self._exec_group, self._kvstore, self._updater)
         self._step.run()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:

@@ -63,9 +63,10 @@ METHODS: dict[str, tuple[str, bool]] = {
     "__lt__": ("lesser", False), "__le__": ("lesser_equal", False),
 }  # fmt: skip
 
+# MXNet has no __ipow__: ``a **= 2`` binds the name to a new array.
 IN_PLACE = {
     "__iadd__": "add", "__isub__": "subtract", "__imul__": "multiply", "__itruediv__": "divide",
-    "__idiv__": "divide", "__imod__": "modulo", "__ipow__": "power",
+    "__idiv__": "divide", "__imod__": "modulo",
 }  # fmt: skip
 
 NUMBERS = (int, float, bool, np.number, np.bool_)

@@ -14,8 +14,9 @@ from gluonjax._base.scopes import modes
 from gluonjax._engine import rng
 from gluonjax._engine.graph import Graph
 from gluonjax._engine.infer import infer_shapes, open_shape
+from gluonjax._engine.lazy import Origin, put_off
 from gluonjax._engine.lower import Lowered, lower
-from gluonjax._engine.run import Kernel
+from gluonjax._engine.run import Kernel, is_tracer
 from gluonjax._engine.tape import Node, wanted_inputs
 from gluonjax.ndarray._invoke import new_handle
 
@@ -36,6 +37,7 @@ class CachedGraph:
         # Creation nodes such as zeros(shape=(0, 8)) take their open dimensions from the inputs.
         self._has_open_shapes = any(node.op is not None and open_shape(node) for node in graph.order)
         self._programs: dict[Any, tuple[Lowered, Kernel]] = {}
+        self._origin = Origin()
 
     @property
     def needs_values(self) -> bool:
@@ -65,7 +67,7 @@ class CachedGraph:
         """
         lowered, kernel = self._program(handles)
         ctx = handles[0]._cell.ctx
-        values = [handle._value for handle in handles]
+        values = [handle._raw for handle in handles]
         if lowered.key_count:
             values.append(rng.take_keys(lowered.key_count))
         count = lowered.output_count
@@ -80,8 +82,11 @@ class CachedGraph:
         else:
             if lowered.key_count:
                 parents.append(None)
-            wanted = wanted_inputs(values, parents)
-            results, pullback = kernel.with_pullback(values, wanted, count)
+            pullback = None
+            if self._origin.on and not any(is_tracer(value) for value in values):
+                results = put_off(kernel, values, kernel.structs_of(values), self._origin)
+            else:
+                results, pullback = kernel.with_pullback(values, wanted_inputs(values, parents), count)
             outputs = [(result.shape, result.dtype) for result in results[:count]]
             node = Node(kernel, values, parents, outputs, ctx.is_host, pullback)
         if len(results) > count and modes.training:

@@ -32,6 +32,10 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     <class 'numpy.float32'>
     """
     if isinstance(source_array, NDArray):
+        if source_array._stype_name != "default":
+            from gluonjax.ndarray import sparse
+
+            return sparse.array(source_array, ctx=ctx, dtype=dtype)
         wanted = source_array.dtype if dtype is None else dtype
         source = source_array._value
         if is_tracer(source):
@@ -260,7 +264,9 @@ def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
     if isinstance(bins, NDArray):
         return run_operator(op, (a, bins), {}, None, NDArray)
     if range is None:
-        range = (float(a.min().asscalar()), float(a.max().asscalar()))
+        # MXNet leaves this case to NumPy, and the counts come back as float32.
+        counts, edges = np.histogram(a.asnumpy(), bins)
+        return [array(counts, a.context), array(edges, a.context)]
     edges = linspace(range[0], range[1], int(bins) + 1, dtype=np.float32)
     return run_operator(op, (a, edges), {"bin_cnt": bins, "range": range}, None, NDArray)
 

@@ -9,13 +9,15 @@ import numpy as np
 
 from gluonjax._base.attrs import AttributeTextError
 from gluonjax._base.devices import Context, current_context
-from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._base.errors import MXNetError, OperatorError, OutOfBoundsError
 from gluonjax._base.scopes import modes
-from gluonjax._engine import rng
+from gluonjax._engine import lazy, rng
+from gluonjax._engine.lazy import Lazy
 from gluonjax._engine.run import Kernel
 from gluonjax._engine.tape import Entry, Node, follows, wanted_inputs
 from gluonjax._ops.opdef import OpDef, no_mutation, same_dtypes, zero_grad
 from gluonjax.ndarray._cell import Cell
+from gluonjax.ndarray._checks import check_of
 
 
 class _Null:
@@ -29,9 +31,6 @@ class _Null:
 
 
 NULL = _Null()
-
-# Range checks of parameters that are data to the compiled program: op name -> function of the parsed attributes.
-VALUE_CHECKS: dict[str, Any] = {}
 
 
 class Call:
@@ -58,7 +57,7 @@ class Call:
         self.mutates = () if op.mutates is no_mutation else op.mutates(attrs, arity)
         self.differentiable = op.grad is not zero_grad
         self.heavy = op.heavy
-        self.check = VALUE_CHECKS.get(op.name)
+        self.check = check_of(op, attrs)
         names = self.names
 
         def validate(values: Sequence[Any]) -> None:
@@ -77,6 +76,20 @@ class Call:
 
 
 _calls: dict[Any, Call] = {}
+
+
+def _no_storage(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: Any) -> Any:
+    raise MXNetError(f"{op.name}: sparse arrays need gluonjax.ndarray.sparse")
+
+
+_storage: Any = _no_storage
+
+
+def use_storage(run: Any) -> None:
+    """Set what runs operators on sparse arrays: ``run(op, inputs, given, out)``."""
+    global _storage
+    _storage = run
+
 
 
 def _freeze(value: Any) -> Any:
@@ -140,16 +153,26 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         if "ctx" in given:
             del given["ctx"]
         for handle in inputs:
+            if type(handle) is not cls and handle._stype_name != "default":
+                return _storage(op, inputs, given if not names else {**given, **dict(zip(names, numbers))}, out)
             other = handle._cell.ctx
             if other is not ctx and not (other.is_host and ctx.is_host) and other.jax_device != ctx.jax_device:
                 raise MXNetError(f"{op.name}: inputs are on different contexts, {ctx} and {other}; use as_in_context")
     else:
         ctx = _context_of(given.pop("ctx", None), out)
     call = find_call(op, given, names, arity)
-    if call.check is not None:
-        call.check({**call.attrs, **dict(zip(names, numbers))})
     on_host = ctx.is_host
-    values = [handle._value for handle in inputs]
+    values = [handle._raw for handle in inputs]
+    fault = None
+    if call.check is not None:
+        values = [lazy.force(value) for value in values]
+        try:
+            call.check({**call.attrs, **dict(zip(names, numbers))}, values)
+        except OutOfBoundsError:
+            raise
+        except MXNetError as error:
+            # MXNet tests such values while the operator runs, so scripts expect the error where they wait.
+            fault = error
     if numbers:
         values += numbers
     if op.uses_key:
@@ -161,7 +184,9 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         if not any(parents):
             parents = None
     pullback = None
-    if parents is not None and call.heavy:
+    if fault is not None:
+        results = kernel.fail(fault, values)
+    elif parents is not None and call.heavy and not any(type(value) is Lazy for value in values):
         extra = len(values) - arity
         parents += [None] * extra
         wanted = wanted_inputs(values, parents)
@@ -199,7 +224,7 @@ def new_handle(cls: Any, value: Any, ctx: Context, node: Node | None = None, ind
 def run_kernel(kernel: Kernel, inputs: Sequence[Any], constants: Sequence[Any], cls: Any) -> Any:
     """Run a one-output kernel on handles followed by constant arrays, recording it where needed."""
     ctx = inputs[0]._cell.ctx
-    values = [*(handle._value for handle in inputs), *constants]
+    values = [*(handle._raw for handle in inputs), *constants]
     node = None
     results = kernel.run(values, ctx.is_host)
     if modes.recording:

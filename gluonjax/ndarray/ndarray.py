@@ -13,7 +13,8 @@ from gluonjax._base import dtypes as _dtypes
 from gluonjax._base.devices import Context, current_context
 from gluonjax._base.errors import MXNetError, TracedValueError
 from gluonjax._base.scopes import modes
-from gluonjax._engine import inflight, tape
+from gluonjax._engine import inflight, lazy, tape
+from gluonjax._engine.lazy import Lazy
 from gluonjax._engine.run import is_tracer
 from gluonjax._ops import registry
 from gluonjax._ops.shape_rules import infer_reshape
@@ -69,6 +70,16 @@ class NDArray(NDArrayBase):
     @property
     def _value(self) -> Any:
         """The current content: a NumPy or JAX array (or a tracer). Never write into it."""
+        value = self._raw
+        if type(value) is Lazy:
+            value = lazy.force(value)
+            if self._view is None:
+                self._cell.value = value
+        return value
+
+    @property
+    def _raw(self) -> Any:
+        """The current content, which may be a call that has been put off (``_engine/lazy.py``)."""
         cell, view = self._cell, self._view
         if view is None:
             return cell.value
@@ -104,7 +115,7 @@ class NDArray(NDArrayBase):
         cell.replace(_views.write(base, view[0], value, cell.ctx.is_host))
 
     def _accumulate(self, value: Any) -> None:
-        self._write(tape.ADD.run((self._value, value), self._cell.ctx.is_host)[0])
+        self._write(tape.ADD.run((self._raw, value), self._cell.ctx.is_host)[0])
 
     @property
     def _entry(self) -> Any:
@@ -218,6 +229,8 @@ class NDArray(NDArrayBase):
     def jax(self) -> jax.Array:
         """The current value as a ``jax.Array`` (on the array's device)."""
         value = self._value
+        if type(value) is inflight.Failed:
+            value = inflight.wait(value)
         if type(value) is np.ndarray:
             with jax.enable_x64(True):
                 value = jax.device_put(value, self._cell.ctx.jax_device)
@@ -512,6 +525,8 @@ class NDArray(NDArrayBase):
 
     def broadcast_like(self, other: NDArray, **options: Any) -> NDArray:
         """A copy broadcast to the shape of ``other``."""
+        if not options:
+            return self.broadcast_to(other.shape)
         return run_operator(registry.get("broadcast_like"), (self, other), options, None, type(self))
 
     def slice_assign(self, rhs: NDArray, begin: Any, end: Any, step: Any = None) -> NDArray:

@@ -10,10 +10,12 @@ from gluonjax._base.errors import OperatorError
 from gluonjax._engine.functions import documentation_of, namespace_of, signature_of, sort_arguments
 from gluonjax._ops import registry
 from gluonjax._ops.opdef import OpDef
+from gluonjax.ndarray._custom import Custom
 from gluonjax.ndarray._invoke import NULL, run_operator
 from gluonjax.ndarray.ndarray import NDArray
 
-_functions: dict[str, Callable[..., Any]] = {}
+# Functions by registered name; ``Custom`` runs the user's Python code without compiling anything.
+_functions: dict[str, Callable[..., Any]] = {"Custom": Custom}
 
 
 def is_array(value: Any) -> bool:
@@ -26,6 +28,11 @@ def operator_function(name: str) -> Callable[..., Any]:
     if found is None:
         found = _functions[name] = make_function(registry.get(name), name, NDArray)
     return found
+
+
+def replace(name: str, function: Callable[..., Any]) -> None:
+    """Let ``nd.<name>`` be another function than the generated one; before ``install``."""
+    _functions[name] = function
 
 
 def make_function(op: OpDef, name: str, cls: Any) -> Callable[..., Any]:

@@ -1,62 +1,78 @@
-"""``mx.nd.sparse``: storage types other than dense have their own issue; the names are here, dense works."""
+"""``mx.nd.sparse``: arrays with storage type csr or row_sparse, and functions that keep it.
+
+Values are dense inside, so every operator and every device serves sparse arrays; what is stored (``indices``,
+``indptr``, ``data``) and which results stay sparse is as in MXNet. The rest of the namespace comes from the registry.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
-from gluonjax._base.errors import MXNetError
+from gluonjax.ndarray import _sparse_rules as _sparse_rules
+from gluonjax.ndarray import register
+from gluonjax.ndarray._sparse_arrays import (
+    BaseSparseNDArray,
+    CSRNDArray,
+    RowSparseNDArray,
+    cast_storage,
+    elementwise,
+    from_block,
+    retain,
+    sparse_handle,
+)
+from gluonjax.ndarray._sparse_creation import array, csr_matrix, empty, row_sparse_array, zeros
 from gluonjax.ndarray.ndarray import NDArray
 
-
-class BaseSparseNDArray(NDArray):
-    """Base class of sparse arrays."""
-
-    __slots__ = ()
-
-
-class CSRNDArray(BaseSparseNDArray):
-    """A matrix in compressed sparse row storage."""
-
-    __slots__ = ()
-    _stype_name = "csr"
+__all__ = [
+    "BaseSparseNDArray", "CSRNDArray", "NDArray", "RowSparseNDArray", "add", "array", "cast_storage", "csr_matrix",
+    "divide", "dot", "empty", "from_block", "multiply", "retain", "row_sparse_array", "subtract", "zeros",
+]  # fmt: skip
 
 
-class RowSparseNDArray(BaseSparseNDArray):
-    """An array of which only some rows are stored."""
+def _binary(name: str) -> Callable[[Any, Any], Any]:
+    def function(lhs: Any, rhs: Any) -> Any:
+        return elementwise(name, lhs, rhs)
 
-    __slots__ = ()
-    _stype_name = "row_sparse"
-
-
-def _refuse(what: str) -> MXNetError:
-    return MXNetError(f"{what}: sparse storage is not supported yet; use dense arrays (stype='default')")
-
-
-def cast_storage(data: NDArray, stype: str) -> NDArray:
-    """Convert the storage type; dense to dense is a copy."""
-    if stype == "default":
-        return data.copy()
-    if stype not in ("csr", "row_sparse"):
-        raise ValueError(f"unknown storage type {stype!r}; use 'default', 'csr' or 'row_sparse'")
-    raise _refuse(f"tostype('{stype}')")
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"Element by element ``{name}`` of arrays or numbers. Arrays of one sparse type and shape keep the type, "
+        "different shapes broadcast."
+    )
+    return function
 
 
-def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> NDArray:
-    """Zeros of a storage type."""
-    if stype == "default":
-        from gluonjax.ndarray import _creation
-
-        return _creation.zeros(shape, ctx, dtype)
-    raise _refuse(f"zeros(stype='{stype}')")
+add = _binary("add")
+subtract = _binary("subtract")
+multiply = _binary("multiply")
+divide = _binary("divide")
 
 
-def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
-    """A sparse array from a scipy matrix."""
-    raise _refuse("sparse.array")
+def _with_forward_stype(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Dense x dense that asks for a sparse result; sparse inputs are seen to by the storage rules."""
+
+    @functools.wraps(function)
+    def dot(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        wanted = kwargs.get("forward_stype")
+        if wanted in ("csr", "row_sparse") and type(result) is NDArray and kwargs.get("out") is None:
+            return sparse_handle(result, wanted)
+        return result
+
+    return dot
 
 
-def from_block(block: Any) -> NDArray:
-    """A dense array with the content of a sparse block of a file."""
-    from gluonjax.ndarray.ndarray import wrap
+register.replace("cast_storage", cast_storage)
+register.replace("_sparse_cast_storage", cast_storage)
+for _name in ("dot", "_sparse_dot"):
+    register.replace(_name, _with_forward_stype(register.operator_function(_name)))
+dot = register.operator_function("_sparse_dot")
 
-    return wrap(block.to_dense())
+
+def __getattr__(name: str) -> Any:
+    if name == "NotSupportedForSparseNDArray":
+        from gluonjax.base import NotSupportedForSparseNDArray
+
+        return NotSupportedForSparseNDArray
+    raise AttributeError(f"module 'gluonjax.ndarray.sparse' has no attribute {name!r}")

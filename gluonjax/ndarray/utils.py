@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gluonjax._base.devices import Context
-from gluonjax._base.errors import ArgumentTypeError, MXNetError
+from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError
 from gluonjax._base.scopes import modes
 from gluonjax._files import params
 from gluonjax._files.atomic import atomic_write
@@ -40,7 +40,7 @@ def save(fname: str, data: Any) -> None:
         data: an NDArray, a list of them, or a dictionary from names to them.
 
     Raises:
-        TypeError: for anything else.
+        ValueError: for anything else; TypeError where an entry is not an array.
     """
     if isinstance(data, NDArray):
         data = [data]
@@ -49,7 +49,7 @@ def save(fname: str, data: Any) -> None:
     elif isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         names, arrays = [], list(data)
     else:
-        raise ArgumentTypeError(
+        raise OperatorError(
             f"data needs to either be a NDArray, dict of str, NDArray pairs or a list of NDArrays, got {type(data)}"
         )
     for one in arrays:

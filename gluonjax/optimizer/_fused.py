@@ -6,7 +6,6 @@ counts) go in as one small array each, so no step compiles anew.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +13,8 @@ import jax
 import numpy as np
 
 from gluonjax._base.errors import MXNetError
-from gluonjax._engine import inflight
+from gluonjax._engine import lazy
+from gluonjax._engine.run import Kernel
 
 
 def has_pure_rule(optimizer: Any) -> bool:
@@ -88,28 +88,44 @@ def apply_rules(optimizer: Any, masters: Sequence[bool]) -> Callable[..., tuple[
     return apply
 
 
-@functools.lru_cache(maxsize=256)
-def _program(key: Any, masters: tuple[bool, ...], holder: _Holder) -> Any:
-    return jax.jit(apply_rules(holder.optimizer, masters))
+class _Update:
+    """The update of one set of parameters as a kernel over flat arrays."""
+
+    def __init__(self, optimizer: Any, masters: Sequence[bool], tree: Any, names: Sequence[str]) -> None:
+        count = len(masters)
+        leaves = tree.num_leaves
+        apply = apply_rules(optimizer, masters)
+
+        def update(*flat: Any) -> tuple[Any, ...]:
+            weights, grads = flat[:count], flat[count : 2 * count]
+            states = jax.tree_util.tree_unflatten(tree, flat[2 * count : 2 * count + leaves])
+            hyper = dict(zip(names, flat[2 * count + leaves :]))
+            new_weights, new_states = apply(weights, grads, states, hyper)
+            return (*new_weights, *jax.tree_util.tree_leaves(new_states))
+
+        self.kernel = Kernel(f"{type(optimizer).__name__}_update", update)
+        self.tree = tree
+        # The last step's numbers and the arrays made of them: they seldom change.
+        self.numbers: Any = None
+        self.columns: list[Any] = []
 
 
-class _Holder:
-    """Carries an optimizer into the cached builder without being part of the key."""
+_updates: dict[Any, _Update] = {}
 
-    __slots__ = ("optimizer",)
 
-    def __init__(self, optimizer: Any) -> None:
-        self.optimizer = optimizer
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Holder)
+def _columns(update: _Update, optimizer: Any, indices: Sequence[int]) -> tuple[list[str], list[Any]]:
+    rows = optimizer.step_hyper(indices)
+    if update.numbers != rows:
+        update.numbers = rows
+        with jax.enable_x64(True):
+            update.columns = [jax.device_put(np.array([row[n] for row in rows], np.float64)) for n in rows[0]]
+    return list(rows[0]), update.columns
 
 
 def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]) -> None:
     """Update every parameter from its gradient, in one launch where the optimizer has a pure rule.
+
+    Gradients whose computation has been put off are part of that launch.
 
     Args:
         updater: holds the optimizer and the states by index.
@@ -122,19 +138,29 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
             updater(index, grad, weight)
         return
     states = states_of(updater, indices, weights)
-    hyper = hyper_of(optimizer, indices)
-    program = _program(optimizer.rule_key(), masters_of(optimizer, weights), _Holder(optimizer))
+    leaves, tree = jax.tree_util.tree_flatten(_raw_of(states))
+    masters = masters_of(optimizer, weights)
+    key = (optimizer.rule_key(), masters, tree, tuple(indices))
+    update = _updates.get(key)
+    if update is None:
+        update = _updates[key] = _Update(optimizer, masters, tree, optimizer.hyper_names)
+    names, columns = _columns(update, optimizer, indices)
+    flat = [*[w._raw for w in weights], *[g._raw for g in grads], *leaves, *columns]
     try:
-        with jax.enable_x64(True):
-            new_weights, new_states = program(
-                [w._value for w in weights], [g._value for g in grads], values_of(states), hyper
-            )
-    except MXNetError:
-        raise
-    except Exception as error:
+        results = update.kernel.run(flat, weights[0].context.is_host)
+    except MXNetError as error:
         raise MXNetError(f"{type(optimizer).__name__}: the update failed: {error}") from error
-    for handle, value in zip(weights, new_weights):
+    for handle, value in zip(weights, results):
         handle._write(value)
+    new_states = jax.tree_util.tree_unflatten(tree, results[len(weights) :])
     for state, value in zip(states, new_states):
         write_states(state, value)
-    inflight.note(tuple(new_weights))
+    lazy.force(results[0])
+
+
+def _raw_of(states: Any) -> Any:
+    if states is None:
+        return None
+    if isinstance(states, (list, tuple)):
+        return tuple(_raw_of(one) for one in states)
+    return states._raw if hasattr(states, "_cell") else states

@@ -14,8 +14,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="run a script with 'mxnet' meaning gluonjax")
-    run.add_argument("script", help="path of the script, or '-m' for a module", nargs="?")
-    run.add_argument("-m", dest="module", metavar="MODULE", help="run a module instead of a script")
+    run.add_argument("script", help="path of the script", nargs="?")
+    run.add_argument(
+        "-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="a module, and its arguments, instead"
+    )
     run.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
@@ -23,8 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from gluonjax.port.run import run_module, run_script
 
         if options.module:
-            rest = ([options.script] if options.script else []) + options.args
-            return run_module(options.module, rest)
+            return run_module(options.module[0], options.module[1:])
         if not options.script:
             run.error("name a script, e.g. 'python -m gluonjax run train.py --epochs 3'")
         return run_script(options.script, options.args)

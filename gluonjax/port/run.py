@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import sys
@@ -10,12 +11,20 @@ from collections.abc import Sequence
 from gluonjax.compat.alias import install_as_mxnet
 
 
+def _prepare() -> None:
+    """Let ``mxnet`` mean gluonjax, and keep JAX's INFO lines (absent devices) out of what scripts log."""
+    install_as_mxnet()
+    logger = logging.getLogger("jax")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
+
+
 def run_script(path: str, arguments: Sequence[str]) -> int:
     """Run a script as ``python path arguments...`` would, but on gluonjax."""
     if not os.path.exists(path):
         print(f"gluonjax run: there is no file '{path}'", file=sys.stderr)
         return 2
-    install_as_mxnet()
+    _prepare()
     sys.argv = [path, *arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     runpy.run_path(path, run_name="__main__")
@@ -24,7 +33,7 @@ def run_script(path: str, arguments: Sequence[str]) -> int:
 
 def run_module(name: str, arguments: Sequence[str]) -> int:
     """Run a module as ``python -m name arguments...`` would, but on gluonjax."""
-    install_as_mxnet()
+    _prepare()
     sys.argv = [name, *arguments]
     sys.path.insert(0, os.getcwd())
     runpy.run_module(name, run_name="__main__", alter_sys=True)

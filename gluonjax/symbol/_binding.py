@@ -13,6 +13,7 @@ from gluonjax._base.scopes import modes
 from gluonjax._engine import infer
 from gluonjax._engine.graph import Graph, Node
 from gluonjax.executor import Bound, Executor
+from gluonjax.ndarray import _sparse_graph
 from gluonjax.ndarray._creation import zeros
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.symbol._compose import SymbolBase
@@ -130,7 +131,7 @@ class Binding(SymbolBase):
             ctx: where to compute.
             grad_req: 'write', 'add' or 'null', one for all, a list, or a dict by name.
             type_dict: dtypes by argument name; float32 where nothing says otherwise.
-            stype_dict: accepted; arrays are dense.
+            stype_dict: storage types by argument name, before those that variables were made with.
             group2ctx: contexts of the arrays of variables by their ``ctx_group``; ``ctx`` computes.
             shared_arg_names: arguments that are taken from ``shared_exec`` where their shapes agree.
             shared_exec: the executor that shares its arrays.
@@ -163,12 +164,17 @@ class Binding(SymbolBase):
             kind = type(error) if isinstance(error, MXNetError) else MXNetError
             raise kind(f"simple_bind error. Arguments:\n{listed}{error}") from None
         shared = _Shared(shared_arg_names, shared_exec, shared_buffer)
+        stypes = {node.name: _sparse_graph.declared(node) for node in graph.variables} | dict(stype_dict or {})
+        slopes: dict[str, str] = {}
+        if _sparse_graph.may_be_sparse(graph, stypes) or any("sparse_grad" in node.attrs for node in graph.order):
+            slopes = _sparse_graph.gradient_stypes(graph, _sparse_graph.value_stypes(graph, stypes, shapes))
+        tables = {"arg": stypes, "aux": stypes, "grad": slopes}
 
         def make(node: Node, role: str) -> NDArray:
             shape, dtype = shapes.get((node, 0)), dtypes.get((node, 0))
             where = (group2ctx or {}).get(node.attrs.get("__ctx_group__"), ctx)
             return shared.find(node.name, role, shape, dtype, where) or shared.keep(
-                node.name, role, zeros(shape, ctx=where, dtype=dtype)
+                node.name, role, zeros(shape, ctx=where, dtype=dtype, stype=tables[role].get(node.name))
             )
 
         arrays = [make(node, "arg") for node in arguments]

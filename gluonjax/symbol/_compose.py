@@ -101,9 +101,9 @@ def attr_text(value: Any) -> str:
 
 
 def dtype_text(value: Any) -> str:
-    """A data type as text. MXNet reads None as NumPy does: float64."""
-    if isinstance(value, str):
-        return value
+    """A data type as text; a type code stays a number. MXNet reads None as NumPy does: float64."""
+    if isinstance(value, (str, int)):
+        return str(value)
     return np.dtype(value).name
 
 

@@ -56,7 +56,7 @@ def make_function(op: OpDef, public: str, cls: type[Any]) -> Callable[..., Any]:
         cls: the class of the symbols it makes.
     """
     hint = public.lower()
-    make = _any_number if op.variadic is not None else _fixed_inputs
+    make = _any_number if op.variadic is not None or op.open_inputs else _fixed_inputs
     function, parameters = make(op, hint, cls)
     function.__name__ = function.__qualname__ = public
     function.__doc__ = documentation_of(op, public)

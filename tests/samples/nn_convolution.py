@@ -38,7 +38,8 @@ def convolve(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None, *, strid
     return result if b is None else result + b.reshape(1, -1, *(1,) * n)
 
 
-def deconvolve(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None, *, stride=None, dilate=None, pad=None,
+def deconvolve(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None, *, stride=None, dilate=None,
+    pad=None,
                adj=None, groups: int = 1) -> np.ndarray:  # fmt: skip
     """The definition, channels first: each input position adds its kernel to the output."""
     kernel = w.shape[2:]
@@ -69,7 +70,8 @@ def last(function, **options):
     return call
 
 
-def conv(x: tuple[int, ...], w: tuple[int, ...], bias: bool = True, op: str = "Convolution", dtype: str = "float32",
+def conv(x: tuple[int, ...], w: tuple[int, ...], bias: bool = True, op: str = "Convolution",
+    dtype: str = "float32",
          **attrs: Any) -> Sample:  # fmt: skip
     groups = attrs.get("num_group", 1)
     options = {name: attrs[name] for name in ("stride", "dilate", "pad") if name in attrs}
@@ -82,7 +84,9 @@ def conv(x: tuple[int, ...], w: tuple[int, ...], bias: bool = True, op: str = "C
     def reference(*inputs: np.ndarray) -> np.ndarray:
         return convolve(*inputs, groups=groups, **options)
 
-    return Sample(op, tuple(arrays), {"kernel": w[2:], "num_filter": w[0], **attrs}, reference, rtol=1e-4, atol=1e-5)
+    return Sample(
+        op, tuple(arrays), {"kernel": w[2:], "num_filter": w[0], **attrs}, reference, rtol=1e-4, atol=1e-5
+    )
 
 
 def deconv(x: tuple[int, ...], w: tuple[int, ...], bias: bool = False, oracle: bool = True, why: str = "",
@@ -120,43 +124,105 @@ SAMPLES = [
     conv((2, 3, 5, 4), (4, 3, 3, 2), dtype="float64"),
     conv((2, 3, 5, 4), (4, 3, 3, 2), op="Convolution_v1"),
     conv((2, 4, 5, 4), (4, 2, 3, 2), op="Convolution_v1", num_group=2, pad=(1, 1), stride=(2, 1), bias=False),
-    Sample("Convolution", (draw(2, 5, 4, 3), draw(4, 3, 2, 3), draw(4)),
-           {"kernel": (3, 2), "num_filter": 4, "layout": "NHWC", "pad": (1, 0)}, last(convolve, pad=(1, 0)),
-           oracle=False, why=LAST_WHY, rtol=1e-4, atol=1e-5),
-    Sample("Convolution", (draw(2, 5, 3), draw(4, 3, 3), draw(4)),
-           {"kernel": (3,), "num_filter": 4, "layout": "NWC"}, last(convolve), oracle=False, why=LAST_WHY, rtol=1e-4,
-           atol=1e-5),
-    Sample("Convolution", (draw(1, 3, 4, 3, 2), draw(3, 2, 2, 2, 2)),
-           {"kernel": (2, 2, 2), "num_filter": 3, "layout": "NDHWC", "no_bias": True}, last(convolve), oracle=False,
-           why=LAST_WHY, rtol=1e-4, atol=1e-5),
-    Sample("Convolution", (draw(2, 5, 4, 4), draw(4, 3, 2, 1), draw(4)),
-           {"kernel": (3, 2), "num_filter": 4, "layout": "NHWC", "num_group": 4}, last(convolve, groups=4),
-           oracle=False, why=LAST_WHY, rtol=1e-4, atol=1e-5),
-    Sample("Convolution", (draw(2, 5, 4, 4), draw(6, 3, 2, 2), draw(6)),
-           {"kernel": (3, 2), "num_filter": 6, "layout": "NHWC", "num_group": 2}, last(convolve, groups=2),
-           oracle=False, why=LAST_WHY, rtol=1e-4, atol=1e-5),
+    Sample(
+        "Convolution",
+        (draw(2, 5, 4, 3), draw(4, 3, 2, 3), draw(4)),
+        {"kernel": (3, 2), "num_filter": 4, "layout": "NHWC", "pad": (1, 0)},
+        last(convolve, pad=(1, 0)),
+        oracle=False,
+        why=LAST_WHY,
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+    Sample(
+        "Convolution",
+        (draw(2, 5, 3), draw(4, 3, 3), draw(4)),
+        {"kernel": (3,), "num_filter": 4, "layout": "NWC"},
+        last(convolve),
+        oracle=False,
+        why=LAST_WHY,
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+    Sample(
+        "Convolution",
+        (draw(1, 3, 4, 3, 2), draw(3, 2, 2, 2, 2)),
+        {"kernel": (2, 2, 2), "num_filter": 3, "layout": "NDHWC", "no_bias": True},
+        last(convolve),
+        oracle=False,
+        why=LAST_WHY,
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+    Sample(
+        "Convolution",
+        (draw(2, 5, 4, 4), draw(4, 3, 2, 1), draw(4)),
+        {"kernel": (3, 2), "num_filter": 4, "layout": "NHWC", "num_group": 4},
+        last(convolve, groups=4),
+        oracle=False,
+        why=LAST_WHY,
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+    Sample(
+        "Convolution",
+        (draw(2, 5, 4, 4), draw(6, 3, 2, 2), draw(6)),
+        {"kernel": (3, 2), "num_filter": 6, "layout": "NHWC", "num_group": 2},
+        last(convolve, groups=2),
+        oracle=False,
+        why=LAST_WHY,
+        rtol=1e-4,
+        atol=1e-5,
+    ),
     deconv((2, 3, 4), (3, 2, 3)),
     deconv((2, 3, 4), (3, 2, 3), stride=(2,), pad=(1,), adj=(1,), bias=True),
     deconv((2, 3, 4, 3), (3, 2, 3, 2)),
     deconv((1, 2, 3, 3), (2, 3, 4, 4), stride=(2, 2), pad=(1, 1), bias=True),
     deconv((1, 2, 3, 3), (2, 3, 3, 3), stride=(2, 2), pad=(1, 1), adj=(1, 1)),
     deconv((1, 2, 3, 3), (2, 3, 3, 2), dilate=(2, 3), pad=(1, 0)),
-    deconv((1, 2, 3, 3), (2, 3, 3, 2), dilate=(2, 3), stride=(2, 3), oracle=False,
-           why="wrong in the real one without oneDNN"),
+    deconv(
+        (1, 2, 3, 3),
+        (2, 3, 3, 2),
+        dilate=(2, 3),
+        stride=(2, 3),
+        oracle=False,
+        why="wrong in the real one without oneDNN",
+    ),
     deconv((1, 4, 3, 3), (4, 2, 3, 3), num_group=2, stride=(2, 2)),
     deconv((1, 3, 3, 4), (3, 1, 4, 4), num_group=3, stride=(2, 2), pad=(1, 1)),
-    deconv((1, 2, 2, 3, 2), (2, 2, 2, 2, 2), stride=(2, 1, 2), oracle=False, why="three axes do not run on CPU"),
+    deconv(
+        (1, 2, 2, 3, 2), (2, 2, 2, 2, 2), stride=(2, 1, 2), oracle=False, why="three axes do not run on CPU"
+    ),
     deconv((1, 2, 4, 4), (2, 2, 1, 1), pad=(1, 1)),
-    Sample("Deconvolution", (draw(1, 2, 3, 3), draw(2, 3, 3, 3)),
-           {"kernel": (3, 3), "num_filter": 3, "stride": (2, 2), "target_shape": (6, 6)},
-           lambda x, w: deconvolve(x, w, stride=(2, 2), pad=(1, 1), adj=(1, 1)), rtol=1e-4, atol=1e-5),
-    Sample("Deconvolution", (draw(1, 3, 3, 2), draw(2, 3, 3, 3)),
-           {"kernel": (3, 3), "num_filter": 3, "stride": (2, 2), "layout": "NHWC"}, last(deconvolve, stride=(2, 2)),
-           oracle=False, why=LAST_WHY, rtol=1e-4, atol=1e-5),
-    Sample("Deconvolution", (draw(1, 3, 3, 4), draw(4, 3, 3, 1)),
-           {"kernel": (3, 3), "num_filter": 2, "stride": (2, 2), "layout": "NHWC", "num_group": 2},
-           last(deconvolve, stride=(2, 2), groups=2), oracle=False, why=LAST_WHY, rtol=1e-4, atol=1e-5),
-]  # fmt: skip
+    Sample(
+        "Deconvolution",
+        (draw(1, 2, 3, 3), draw(2, 3, 3, 3)),
+        {"kernel": (3, 3), "num_filter": 3, "stride": (2, 2), "target_shape": (6, 6)},
+        lambda x, w: deconvolve(x, w, stride=(2, 2), pad=(1, 1), adj=(1, 1)),
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+    Sample(
+        "Deconvolution",
+        (draw(1, 3, 3, 2), draw(2, 3, 3, 3)),
+        {"kernel": (3, 3), "num_filter": 3, "stride": (2, 2), "layout": "NHWC"},
+        last(deconvolve, stride=(2, 2)),
+        oracle=False,
+        why=LAST_WHY,
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+    Sample(
+        "Deconvolution",
+        (draw(1, 3, 3, 4), draw(4, 3, 3, 1)),
+        {"kernel": (3, 3), "num_filter": 2, "stride": (2, 2), "layout": "NHWC", "num_group": 2},
+        last(deconvolve, stride=(2, 2), groups=2),
+        oracle=False,
+        why=LAST_WHY,
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+]
 
 X, W, B = draw(1, 2, 5, 5), draw(3, 2, 3, 3), draw(3)
 OK = {"kernel": (3, 3), "num_filter": 3}
@@ -169,8 +235,16 @@ ERROR_SAMPLES = [
     ErrorSample("Convolution", r"Stride must have the same number", (X, W, B), {**OK, "stride": (2,)}),
     ErrorSample("Convolution", r"must divide group size", (draw(1, 3, 5, 5), W, B), {**OK, "num_group": 2}),
     ErrorSample("Convolution", r"num_fliter.*num_filter", (X, W, B), {"kernel": (3, 3), "num_fliter": 3}),
-    ErrorSample("Convolution_v1", r"1D convolution not supported", (draw(1, 2, 5), draw(3, 2, 3), B),
-                {"kernel": (3,), "num_filter": 3}),
-    ErrorSample("Deconvolution", r"adj must be", (X, draw(2, 3, 3, 3)), {**OK, "stride": (2, 2), "adj": (2, 2)}),
-    ErrorSample("Deconvolution", r"too big target shape", (X, draw(2, 3, 3, 3)), {**OK, "target_shape": (9, 9)}),
-]  # fmt: skip
+    ErrorSample(
+        "Convolution_v1",
+        r"1D convolution not supported",
+        (draw(1, 2, 5), draw(3, 2, 3), B),
+        {"kernel": (3,), "num_filter": 3},
+    ),
+    ErrorSample(
+        "Deconvolution", r"adj must be", (X, draw(2, 3, 3, 3)), {**OK, "stride": (2, 2), "adj": (2, 2)}
+    ),
+    ErrorSample(
+        "Deconvolution", r"too big target shape", (X, draw(2, 3, 3, 3)), {**OK, "target_shape": (9, 9)}
+    ),
+]

@@ -35,7 +35,13 @@ def ctc(blank_first: bool = True, use_data: bool = False, use_label: bool = Fals
             steps = int(lengths[0][b]) if use_data else len(x)
             row = [int(v) for v in label[b]]
             padding = 0 if blank_first else -1
-            real = row[: int(lengths[-1][b])] if use_label else row[: row.index(padding)] if padding in row else row
+            real = (
+                row[: int(lengths[-1][b])]
+                if use_label
+                else row[: row.index(padding)]
+                if padding in row
+                else row
+            )
             result.append(brute_force(x[:steps, b], real, 0 if blank_first else x.shape[2] - 1))
         return np.array(result, "float32")
 
@@ -44,10 +50,13 @@ def ctc(blank_first: bool = True, use_data: bool = False, use_label: bool = Fals
 
 def case(shape: tuple[int, ...], label: list, lengths: tuple = (), oracle: bool = True, numeric: bool = True,
          **attrs: Any) -> Sample:  # fmt: skip
-    reference = ctc(attrs.get("blank_label") != "last", attrs.get("use_data_lengths"), attrs.get("use_label_lengths"))
+    reference = ctc(
+        attrs.get("blank_label") != "last", attrs.get("use_data_lengths"), attrs.get("use_label_lengths")
+    )
     arrays = (draw(*shape), np.array(label, "float32"), *(np.array(each, "float32") for each in lengths))
     return Sample("CTCLoss", arrays, attrs, reference, grad=(0,), rtol=1e-4, atol=1e-5, oracle=oracle,
-                  numeric_grad=numeric, why="" if oracle else "the real gradient is memory never written")  # fmt: skip
+                  numeric_grad=numeric,
+                  why="" if oracle else "the real gradient is memory never written")  # fmt: skip
 
 
 DATA, LABEL = {"use_data_lengths": True}, {"use_label_lengths": True}
@@ -71,5 +80,10 @@ ERROR_SAMPLES = [
     ErrorSample("CTCLoss", r"data array must be 3", (X[0], np.ones((2, 2), "float32")), {}),
     ErrorSample("CTCLoss", r"batch size", (X, np.ones((3, 2), "float32")), {}),
     ErrorSample("CTCLoss", r"cannot exceed", (X, np.ones((2, 5), "float32")), {}),
-    ErrorSample("CTCLoss", r"data_lengths must be a vector", (X, np.ones((2, 2), "float32"), np.ones(3, "float32")), DATA),
+    ErrorSample(
+        "CTCLoss",
+        r"data_lengths must be a vector",
+        (X, np.ones((2, 2), "float32"), np.ones(3, "float32")),
+        DATA,
+    ),
 ]

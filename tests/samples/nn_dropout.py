@@ -13,9 +13,16 @@ SAMPLES = [
     Sample("Dropout", (X,), {"p": 0}, lambda x: x, train=True, tag="nothing dropped"),
     Sample("Dropout", (X,), {"p": 0.0, "mode": "always"}, lambda x: x),
     Sample("Dropout", (X.astype("float64"),), {"p": 0.3, "axes": (0,)}, lambda x: x),
-    Sample("Dropout", (X,), {"p": 1}, lambda x: np.zeros_like(x), train=True, oracle=False,
-           why="the real one gives NaN: zero times infinity"),
-]  # fmt: skip
+    Sample(
+        "Dropout",
+        (X,),
+        {"p": 1},
+        lambda x: np.zeros_like(x),
+        train=True,
+        oracle=False,
+        why="the real one gives NaN: zero times infinity",
+    ),
+]
 
 ERROR_SAMPLES = [
     ErrorSample("Dropout", r"exceed bound \[0,1\]", (X,), {"p": 1.5}),

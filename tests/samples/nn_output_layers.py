@@ -20,8 +20,11 @@ def labels(*shape: int, classes: int = 3) -> np.ndarray:
 
 
 def loss(op: str, *inputs: np.ndarray, reference=None, **attrs: Any) -> Sample:
-    # With out_grad the real one multiplies something other than the head gradient in: only outputs are compared.
-    return Sample(op, inputs, attrs, reference, grad=() if attrs.get("out_grad") else (0,), numeric_grad=False)
+    # With out_grad the real one multiplies something other than the head gradient in: only outputs are
+    # compared.
+    return Sample(
+        op, inputs, attrs, reference, grad=() if attrs.get("out_grad") else (0,), numeric_grad=False
+    )
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -37,7 +40,12 @@ KL = (r.uniform(0.1, 0.9, (4, 3)).astype("float32"), r.uniform(0.2, 0.8, 3).asty
 
 SAMPLES = [
     loss("SoftmaxOutput", draw(4, 3), labels(4), reference=lambda x, y: softmax(x)),
-    loss("SoftmaxOutput", draw(4, 3, dtype="float64"), labels(4).astype("float64"), reference=lambda x, y: softmax(x)),
+    loss(
+        "SoftmaxOutput",
+        draw(4, 3, dtype="float64"),
+        labels(4).astype("float64"),
+        reference=lambda x, y: softmax(x),
+    ),
     *(loss("SoftmaxOutput", X, LABEL, normalization=norm, grad_scale=0.5) for norm in NORMS),
     *(loss("SoftmaxOutput", X, LABEL, normalization=norm, **IGNORE) for norm in NORMS),
     loss("SoftmaxOutput", X, labels(4), use_ignore=True, ignore_label=1, normalization="valid"),
@@ -48,14 +56,30 @@ SAMPLES = [
     loss("SoftmaxOutput", X, labels(4), smooth_alpha=0.1),
     loss("SoftmaxOutput", X, LABEL, smooth_alpha=0.3, **IGNORE),
     *(loss("SoftmaxOutput", IMAGE, MAP, multi_output=True, normalization=norm, **IGNORE) for norm in NORMS),
-    *(loss("SoftmaxOutput", IMAGE, MAP.reshape(2, 4), multi_output=True, normalization=norm) for norm in NORMS),
-    loss("SoftmaxOutput", IMAGE, MAP.reshape(2, 1, 2, 2), multi_output=True, out_grad=True,
-         reference=lambda x, y: softmax(x, 1)),
+    *(
+        loss("SoftmaxOutput", IMAGE, MAP.reshape(2, 4), multi_output=True, normalization=norm)
+        for norm in NORMS
+    ),
+    loss(
+        "SoftmaxOutput",
+        IMAGE,
+        MAP.reshape(2, 1, 2, 2),
+        multi_output=True,
+        out_grad=True,
+        reference=lambda x, y: softmax(x, 1),
+    ),
     loss("SoftmaxOutput", draw(2, 3), labels(2, 1), multi_output=True),
-    *(loss("SoftmaxOutput", draw(2, 3, 4), labels(2, 3, classes=4), preserve_shape=True, normalization=norm)
-      for norm in NORMS),
-    loss("SoftmaxOutput", draw(2, 3, 4), labels(2, 3, classes=4), normalization="batch",
-         reference=lambda x, y: softmax(x.reshape(2, 12)).reshape(x.shape)),
+    *(
+        loss("SoftmaxOutput", draw(2, 3, 4), labels(2, 3, classes=4), preserve_shape=True, normalization=norm)
+        for norm in NORMS
+    ),
+    loss(
+        "SoftmaxOutput",
+        draw(2, 3, 4),
+        labels(2, 3, classes=4),
+        normalization="batch",
+        reference=lambda x, y: softmax(x.reshape(2, 12)).reshape(x.shape),
+    ),
     loss("LinearRegressionOutput", draw(3, 2), draw(3, 2), reference=lambda x, y: x),
     loss("LinearRegressionOutput", draw(3, 2, 2), draw(3, 2, 2), grad_scale=0.3),
     loss("LinearRegressionOutput", draw(3, 1), draw(3)),
@@ -63,7 +87,12 @@ SAMPLES = [
     loss("MAERegressionOutput", draw(3, 2), draw(3, 2), reference=lambda x, y: x),
     loss("MAERegressionOutput", X, X + np.array([[0, 1, -1]], "float32"), grad_scale=2.0),
     loss("MAERegressionOutput", draw(3, 1), draw(3)),
-    loss("LogisticRegressionOutput", draw(3, 2), labels(3, 2, classes=2), reference=lambda x, y: 1 / (1 + np.exp(-x))),
+    loss(
+        "LogisticRegressionOutput",
+        draw(3, 2),
+        labels(3, 2, classes=2),
+        reference=lambda x, y: 1 / (1 + np.exp(-x)),
+    ),
     loss("LogisticRegressionOutput", draw(3, 1), labels(3, classes=2), grad_scale=0.5),
     loss("SVMOutput", X, labels(4), reference=lambda x, y: x),
     loss("SVMOutput", X, labels(4), use_linear=True),
@@ -72,11 +101,27 @@ SAMPLES = [
     loss("MakeLoss", draw(3, 2), reference=lambda x: x),
     *(loss("MakeLoss", draw(3, 2), grad_scale=0.5, normalization=norm, valid_thresh=0.1) for norm in NORMS),
     loss("MakeLoss", draw(4), normalization="batch"),
-    Sample("IdentityAttachKLSparseReg", KL, {"penalty": 0.1}, lambda x, m: x, grad=(0,), numeric_grad=False,
-           train=True, rtol=1e-4),
-    Sample("IdentityAttachKLSparseReg", KL, {"sparseness_target": 0.2, "momentum": 0.5}, lambda x, m: x, grad=(0,),
-           numeric_grad=False, train=True, rtol=1e-4),
-]  # fmt: skip
+    Sample(
+        "IdentityAttachKLSparseReg",
+        KL,
+        {"penalty": 0.1},
+        lambda x, m: x,
+        grad=(0,),
+        numeric_grad=False,
+        train=True,
+        rtol=1e-4,
+    ),
+    Sample(
+        "IdentityAttachKLSparseReg",
+        KL,
+        {"sparseness_target": 0.2, "momentum": 0.5},
+        lambda x, m: x,
+        grad=(0,),
+        numeric_grad=False,
+        train=True,
+        rtol=1e-4,
+    ),
+]
 
 ERROR_SAMPLES = [
     ErrorSample("SoftmaxOutput", r"Shape inconsistent", (X, labels(3)), {}),

@@ -41,7 +41,9 @@ def pool(x: np.ndarray, kind: str, kernel: tuple[int, ...], stride=None, pad=Non
     return result
 
 
-def case(shape: tuple[int, ...], kind: str, kernel: tuple[int, ...], dtype: str = "float32", **attrs: Any) -> Sample:
+def case(
+    shape: tuple[int, ...], kind: str, kernel: tuple[int, ...], dtype: str = "float32", **attrs: Any
+) -> Sample:
     options: dict[str, Any] = {name: attrs[name] for name in ("stride", "pad") if name in attrs}
     options["ceil"] = attrs.get("pooling_convention") == "full"
     options["include"] = attrs.get("count_include_pad", True)
@@ -79,47 +81,111 @@ SAMPLES = [
     case((1, 2, 5, 4), "lp", (2, 3), p_value=2, stride=(2, 1)),
     case((1, 2, 5), "lp", (3,), p_value=3),
     *(
-        Sample("Pooling", (distinct(2, 3, 4, 3),), {"global_pool": True, "pool_type": kind, "kernel": (2, 2), "pad": (1, 1)},
-               lambda x, kind=kind: pool(x, kind, (4, 3)), rtol=1e-4, atol=1e-5)
+        Sample(
+            "Pooling",
+            (distinct(2, 3, 4, 3),),
+            {"global_pool": True, "pool_type": kind, "kernel": (2, 2), "pad": (1, 1)},
+            lambda x, kind=kind: pool(x, kind, (4, 3)),
+            rtol=1e-4,
+            atol=1e-5,
+        )
         for kind in ("max", "avg", "sum")
     ),
-    Sample("Pooling", (distinct(2, 2, 3),), {"global_pool": True, "pool_type": "lp", "p_value": 2},
-           lambda x: pool(x, "lp", (3,)), rtol=1e-4, atol=1e-5),
+    Sample(
+        "Pooling",
+        (distinct(2, 2, 3),),
+        {"global_pool": True, "pool_type": "lp", "p_value": 2},
+        lambda x: pool(x, "lp", (3,)),
+        rtol=1e-4,
+        atol=1e-5,
+    ),
     Sample("Pooling", (distinct(1, 1, 2, 2, 3),), {"global_pool": True}, lambda x: pool(x, "max", (2, 2, 3))),
     *(
-        Sample("Pooling", (distinct(1, 5, 4, 2),), {"kernel": (2, 2), "pool_type": kind, "stride": (2, 1), "layout": "NHWC"},
-               lambda x, kind=kind: last(x, kind, (2, 2), stride=(2, 1)), rtol=1e-4, atol=1e-5)
+        Sample(
+            "Pooling",
+            (distinct(1, 5, 4, 2),),
+            {"kernel": (2, 2), "pool_type": kind, "stride": (2, 1), "layout": "NHWC"},
+            lambda x, kind=kind: last(x, kind, (2, 2), stride=(2, 1)),
+            rtol=1e-4,
+            atol=1e-5,
+        )
         for kind in ("max", "avg")
     ),
-    Sample("Pooling", (distinct(1, 5, 2),), {"kernel": (2,), "layout": "NWC"}, lambda x: last(x, "max", (2,))),
-    Sample("Pooling", (distinct(1, 3, 4, 3, 2),), {"kernel": (2, 2, 2), "layout": "NDHWC", "pool_type": "avg"},
-           lambda x: last(x, "avg", (2, 2, 2)), rtol=1e-4, atol=1e-5),
-    Sample("Pooling", (distinct(2, 3, 3, 2),), {"global_pool": True, "layout": "NHWC"}, lambda x: last(x, "max", (3, 3))),
-    Sample("Pooling", (np.array([[[1, 5, 3, 4, 2]]], "float32"),),
-           {"kernel": (3,), "stride": (2,), "pooling_convention": "same"},
-           lambda x: np.array([[[5, 4, 2]]], "float32"), oracle=False, why="'same' fails in the real one"),
+    Sample(
+        "Pooling", (distinct(1, 5, 2),), {"kernel": (2,), "layout": "NWC"}, lambda x: last(x, "max", (2,))
+    ),
+    Sample(
+        "Pooling",
+        (distinct(1, 3, 4, 3, 2),),
+        {"kernel": (2, 2, 2), "layout": "NDHWC", "pool_type": "avg"},
+        lambda x: last(x, "avg", (2, 2, 2)),
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+    Sample(
+        "Pooling",
+        (distinct(2, 3, 3, 2),),
+        {"global_pool": True, "layout": "NHWC"},
+        lambda x: last(x, "max", (3, 3)),
+    ),
+    Sample(
+        "Pooling",
+        (np.array([[[1, 5, 3, 4, 2]]], "float32"),),
+        {"kernel": (3,), "stride": (2,), "pooling_convention": "same"},
+        lambda x: np.array([[[5, 4, 2]]], "float32"),
+        oracle=False,
+        why="'same' fails in the real one",
+    ),
     Sample("Pooling", (ONES,), {"kernel": (2, 2), "stride": (2, 2)}, numeric_grad=False, tag="ties"),
     Sample("Pooling", (ONES,), {"kernel": (3, 3)}, numeric_grad=False, tag="ties in overlapping windows"),
-    Sample("Pooling", (ONES,), {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}, numeric_grad=False, tag="ties"),
+    Sample(
+        "Pooling",
+        (ONES,),
+        {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)},
+        numeric_grad=False,
+        tag="ties",
+    ),
     Sample("Pooling", (ONES,), {"global_pool": True}, numeric_grad=False, tag="ties"),
-    Sample("Pooling", (np.array([[[1, 5, -3]]], "float32"),), {"kernel": (1,), "stride": (3,), **FULL},
-           numeric_grad=False, tag="a window past the end"),
+    Sample(
+        "Pooling",
+        (np.array([[[1, 5, -3]]], "float32"),),
+        {"kernel": (1,), "stride": (3,), **FULL},
+        numeric_grad=False,
+        tag="a window past the end",
+    ),
     *(
-        Sample("Pooling_v1", (distinct(1, 2, 6, 5),), {"kernel": (3, 2), "stride": (2, 1), "pool_type": kind},
-               lambda x, kind=kind: pool(x, kind, (3, 2), (2, 1)), rtol=1e-4, atol=1e-5)
+        Sample(
+            "Pooling_v1",
+            (distinct(1, 2, 6, 5),),
+            {"kernel": (3, 2), "stride": (2, 1), "pool_type": kind},
+            lambda x, kind=kind: pool(x, kind, (3, 2), (2, 1)),
+            rtol=1e-4,
+            atol=1e-5,
+        )
         for kind in ("max", "avg", "sum")
     ),
     *(
-        Sample("Pooling_v1", (distinct(1, 2, 4, 6),),
-               {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "pool_type": kind, **convention}, rtol=1e-4, atol=1e-5)
+        Sample(
+            "Pooling_v1",
+            (distinct(1, 2, 4, 6),),
+            {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "pool_type": kind, **convention},
+            rtol=1e-4,
+            atol=1e-5,
+        )
         for kind in ("max", "avg", "sum")
         for convention in ({}, FULL)
     ),
     Sample("Pooling_v1", (distinct(1, 2, 4, 6),), {"kernel": (3, 3), "stride": (2, 2), **FULL}),
-    Sample("Pooling_v1", (distinct(1, 2, 3, 4),), {"kernel": (2, 2), "global_pool": True, "pool_type": "avg"},
-           lambda x: pool(x, "avg", (3, 4)), rtol=1e-4, atol=1e-5),
+    Sample(
+        "Pooling_v1",
+        (distinct(1, 2, 3, 4),),
+        {"kernel": (2, 2), "global_pool": True, "pool_type": "avg"},
+        lambda x: pool(x, "avg", (3, 4)),
+        rtol=1e-4,
+        atol=1e-5,
+    ),
     Sample("Pooling_v1", (ONES,), {"kernel": (2, 2), "stride": (2, 2)}, numeric_grad=False, tag="ties"),
-]  # fmt: skip
+]
 
 ERROR_SAMPLES = [
     ErrorSample("Pooling", r"kernel size \(5\) exceeds input", (ONES,), {"kernel": (5, 5)}),

@@ -45,13 +45,20 @@ SAMPLES = [
     Sample("SequenceMask", (FLAT.astype("float64"), LENGTHS), ON, mask, grad=(0,)),
     Sample("SequenceLast", (X, LENGTHS), ON, last, grad=(0,)),
     Sample("SequenceLast", (FLAT, WHOLE), ON, last, grad=(0,)),
-    Sample("SequenceLast", (np.swapaxes(X, 0, 1), LENGTHS), {**ON, "axis": 1},
-           lambda x, n: last(np.swapaxes(x, 0, 1), n), grad=(0,)),
-    Sample("SequenceLast", (X,), {}, lambda x: x[-1], oracle=False, why="the real gradient corrupts the heap"),
+    Sample(
+        "SequenceLast",
+        (np.swapaxes(X, 0, 1), LENGTHS),
+        {**ON, "axis": 1},
+        lambda x, n: last(np.swapaxes(x, 0, 1), n),
+        grad=(0,),
+    ),
+    Sample(
+        "SequenceLast", (X,), {}, lambda x: x[-1], oracle=False, why="the real gradient corrupts the heap"
+    ),
     Sample("SequenceReverse", (X,), {}, lambda x: x[::-1]),
     Sample("SequenceReverse", (X, LENGTHS), ON, reverse, grad=(0,)),
     Sample("SequenceReverse", (FLAT, WHOLE), ON, reverse, grad=(0,)),
-]  # fmt: skip
+]
 
 ERROR_SAMPLES = [
     ErrorSample("SequenceMask", r"rank 2 or greater", (X[0, 0],), {}),

@@ -47,7 +47,9 @@ def softsign(data: Array) -> Array:
 def gelu(data: Array) -> Array:
     """The exact form, with the error function."""
     half = lax.mul(data, lax.full_like(data, 0.5))
-    return lax.mul(half, lax.add(lax.erf(lax.mul(data, lax.full_like(data, 0.7071067811865476))), lax.full_like(data, 1)))
+    return lax.mul(
+        half, lax.add(lax.erf(lax.mul(data, lax.full_like(data, 0.7071067811865476))), lax.full_like(data, 1))
+    )
 
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
@@ -86,7 +88,8 @@ def _gamma_like_data(gamma: Array, data: Array) -> Array:
     if gamma.ndim == 1 and data.ndim > 1 and gamma.shape[0] != 1:
         check(
             gamma.shape[0] == data.shape[1],
-            f"LeakyReLU: Cannot broadcast gamma to data. gamma: {list(gamma.shape)}, data: {list(data.shape)}; "
+            f"LeakyReLU: Cannot broadcast gamma to data. gamma: {list(gamma.shape)}, data: "
+            f"{list(data.shape)}; "
             "gamma needs one slope for each channel (axis 1), or a single one",
         )
         return lax.broadcast_in_dim(gamma, data.shape, (1,))

@@ -57,7 +57,8 @@ def correlate(
 
     Args:
         data: channels on axis 1, or last.
-        weight: ``(filters, channels / groups, kernel...)``, or with channels last ``(filters, kernel..., channels)``.
+        weight: ``(filters, channels / groups, kernel...)``, or with channels last ``(filters, kernel...,
+            channels)``.
         axes: the spatial axes of data.
         spread: distance of neighbouring data elements (the stride of a transposed convolution).
     """
@@ -66,10 +67,18 @@ def correlate(
         if weight.shape[channel] == 1:
             return _depthwise(data, weight, axes, channel, stride, padding, spread, dilate)
         if groups <= MOST_SEPARATE_GROUPS:
-            # XLA's gradient of a grouped convolution on CPU takes a hundred times as long as that of its parts.
+            # XLA's gradient of a grouped convolution on CPU takes a hundred times as long as that of its
+            # parts.
             parts = [
                 correlate(
-                    part, kernel, axes=axes, stride=stride, padding=padding, spread=spread, dilate=dilate, groups=1
+                    part,
+                    kernel,
+                    axes=axes,
+                    stride=stride,
+                    padding=padding,
+                    spread=spread,
+                    dilate=dilate,
+                    groups=1,
                 )
                 for part, kernel in zip(
                     jnp.split(data, groups, axis=channel), jnp.split(weight, groups, axis=0), strict=True
@@ -100,7 +109,8 @@ def _add_bias(name: str, output: Array, bias: Array | None, num_filter: int, cha
     check(bias is not None, f"{name}: bias is missing; give one or set no_bias=True")
     check(
         bias.shape == (num_filter,),
-        f"{name}: Shape inconsistent, Provided = {list(bias.shape)}, inferred shape=({num_filter},) for the bias",
+        f"{name}: Shape inconsistent, Provided = {list(bias.shape)}, inferred shape=({num_filter},) "
+        "for the bias",
     )
     return lax.add(output, lax.broadcast_in_dim(bias, output.shape, (channel,)))
 
@@ -114,15 +124,20 @@ def _check_call(
         channels % num_group == 0,
         f"{name}: input num_filter must divide group size: {channels} channels, num_group={num_group}",
     )
-    check(num_filter % num_group == 0, f"{name}: num_filter={num_filter} must divide by num_group={num_group}")
+    check(
+        num_filter % num_group == 0, f"{name}: num_filter={num_filter} must divide by num_group={num_group}"
+    )
     check(
         weight.shape == wanted,
-        f"{name}: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape={wanted} for the weight of data "
+        f"{name}: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape={wanted} for the "
+        "weight of data "
         f"{data.shape}",
     )
 
 
-def _geometry(name: str, data: Array, kernel: tuple[int, ...], layout: str | None) -> tuple[tuple[int, ...], int]:
+def _geometry(
+    name: str, data: Array, kernel: tuple[int, ...], layout: str | None
+) -> tuple[tuple[int, ...], int]:
     """The spatial axes and the channel axis."""
     check(len(kernel) in (1, 2, 3), f"{name}: kernel needs 1 to 3 numbers, got {kernel}")
     letters = ("x", "y-x", "d-y-x")[len(kernel) - 1]
@@ -136,8 +151,10 @@ def _geometry(name: str, data: Array, kernel: tuple[int, ...], layout: str | Non
 
 
 def _convolve(
-    name: str, data: Array, weight: Array, bias: Array | None, kernel: tuple[int, ...], stride: tuple[int, ...],
-    dilate: tuple[int, ...], pad: tuple[int, ...], num_filter: int, num_group: int, no_bias: bool, layout: str | None,
+    name: str, data: Array, weight: Array, bias: Array | None, kernel: tuple[int, ...], stride: tuple[int,
+        ...],
+    dilate: tuple[int, ...], pad: tuple[int, ...], num_filter: int, num_group: int, no_bias: bool,
+    layout: str | None,
 ) -> Array:  # fmt: skip
     axes, channel = _geometry(name, data, kernel, layout)
     count = len(kernel)
@@ -152,35 +169,44 @@ def _convolve(
         reach = (size - 1) * step + 1
         check(
             reach <= data.shape[axis] + 2 * amount,
-            f"{name}: kernel size exceed input: the kernel reaches over {reach} elements, axis {axis} of data "
+            f"{name}: kernel size exceed input: the kernel reaches over {reach} elements, axis {axis} "
+            "of data "
             f"{data.shape} has {data.shape[axis] + 2 * amount} with padding",
         )
     output = correlate(
-        data, weight, axes=axes, stride=stride, padding=[(amount, amount) for amount in pad], spread=(1,) * count,
+        data, weight, axes=axes, stride=stride, padding=[(amount, amount) for amount in pad],
+        spread=(1,) * count,
         dilate=dilate, groups=num_group,
     )  # fmt: skip
     return output if no_bias else _add_bias(name, output, bias, num_filter, channel)
 
 
 @operator(
-    "Convolution", aliases=("_npx_convolution",), active_inputs=_weighted_inputs, param_shapes=_convolution_shapes
+    "Convolution",
+    aliases=("_npx_convolution",),
+    active_inputs=_weighted_inputs,
+    param_shapes=_convolution_shapes,
 )
 def convolution(
     data: Array, weight: Array, bias: Array | None = None, *,
-    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int, ...] = (),
-    num_filter: int, num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: CudnnTune = None,
+    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int,
+        ...] = (),
+    num_filter: int, num_group: int = 1, workspace: int = 1024, no_bias: bool = False,
+    cudnn_tune: CudnnTune = None,
     cudnn_off: bool = False, layout: Layout = None,
 ) -> Array:  # fmt: skip
     """Convolve each example with learned kernels (a correlation: kernels are not mirrored).
 
     Args:
-        data: ``(batch, channels, spatial...)``, or with a layout such as NHWC ``(batch, spatial..., channels)``.
-        weight: ``(num_filter, channels / num_group, kernel...)``; NHWC: ``(num_filter, kernel..., channels / num_group)``.
+        data: ``(batch, channels, spatial...)``, or with a layout such as NHWC ``(batch, spatial...,
+            channels)``.
+        weight: ``(num_filter, channels / num_group, kernel...)``; NHWC: ``(num_filter, kernel..., channels /
+            num_group)``.
         bias: ``(num_filter,)``; absent with ``no_bias=True``.
 
     Returns:
-        The layout of data with ``num_filter`` channels and ``(size + 2 * pad - dilate * (kernel - 1) - 1) // stride
-        + 1`` positions along each spatial axis.
+        The layout of data with ``num_filter`` channels and ``(size + 2 * pad - dilate * (kernel - 1) - 1) //
+        stride + 1`` positions along each spatial axis.
     """
     return _convolve(
         "Convolution", data, weight, bias, kernel, stride, dilate, pad, num_filter, num_group, no_bias, layout
@@ -190,8 +216,10 @@ def convolution(
 @operator("Convolution_v1", active_inputs=_weighted_inputs, param_shapes=_convolution_shapes)
 def convolution_v1(
     data: Array, weight: Array, bias: Array | None = None, *,
-    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int, ...] = (),
-    num_filter: int, num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: CudnnTune = None,
+    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int,
+        ...] = (),
+    num_filter: int, num_group: int = 1, workspace: int = 1024, no_bias: bool = False,
+    cudnn_tune: CudnnTune = None,
     cudnn_off: bool = False, layout: Layout = None,
 ) -> Array:  # fmt: skip
     """The first version of ``Convolution``, for old files: the same with two or three spatial axes.
@@ -204,7 +232,18 @@ def convolution_v1(
     """
     check(len(kernel) != 1, "Convolution_v1: 1D convolution not supported; use Convolution")
     return _convolve(
-        "Convolution_v1", data, weight, bias, kernel, stride, dilate, pad, num_filter, num_group, no_bias, layout
+        "Convolution_v1",
+        data,
+        weight,
+        bias,
+        kernel,
+        stride,
+        dilate,
+        pad,
+        num_filter,
+        num_group,
+        no_bias,
+        layout,
     )
 
 
@@ -215,18 +254,25 @@ def _padding_for_target(
     pads, adjustments = [], []
     for size, extent, step, wanted in zip(sizes, reach, stride, target, strict=True):
         excess = step * (size - 1) + extent - wanted
-        check(excess >= 0, f"{name}: too big target shape {target}: without padding the output has {excess + wanted}")
+        check(
+            excess >= 0,
+            f"{name}: too big target shape {target}: without padding the output has {excess + wanted}",
+        )
         pads.append((excess + 1) // 2)
         adjustments.append(excess % 2)
     return tuple(pads), tuple(adjustments)
 
 
 @operator(
-    "Deconvolution", aliases=("_npx_deconvolution",), active_inputs=_weighted_inputs, param_shapes=_deconvolution_shapes
+    "Deconvolution",
+    aliases=("_npx_deconvolution",),
+    active_inputs=_weighted_inputs,
+    param_shapes=_deconvolution_shapes,
 )
 def deconvolution(
     data: Array, weight: Array, bias: Array | None = None, *,
-    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int, ...] = (),
+    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int,
+        ...] = (),
     adj: tuple[int, ...] = (), target_shape: tuple[int, ...] = (), num_filter: int, num_group: int = 1,
     workspace: int = 512, no_bias: bool = True, cudnn_tune: CudnnTune = None, cudnn_off: bool = False,
     layout: Layout = None,
@@ -234,15 +280,16 @@ def deconvolution(
     """Transposed convolution: the gradient of a convolution with respect to its data, as a layer.
 
     Args:
-        data: ``(batch, channels, spatial...)``, or with a layout such as NHWC ``(batch, spatial..., channels)``.
+        data: ``(batch, channels, spatial...)``, or with a layout such as NHWC ``(batch, spatial...,
+            channels)``.
         weight: ``(channels, num_filter / num_group, kernel...)``; NHWC: the filters last.
         bias: ``(num_filter,)``; absent with ``no_bias=True`` (the default).
         adj: extra elements at the far end of each axis, less than the stride.
         target_shape: the wanted spatial size; padding and adj then follow from it.
 
     Returns:
-        The layout of data with ``num_filter`` channels and ``stride * (size - 1) + dilate * (kernel - 1) + 1 -
-        2 * pad + adj`` positions along each spatial axis.
+        The layout of data with ``num_filter`` channels and ``stride * (size - 1) + dilate * (kernel - 1) + 1
+        - 2 * pad + adj`` positions along each spatial axis.
     """
     name = "Deconvolution"
     axes, channel = _geometry(name, data, kernel, layout)
@@ -260,10 +307,13 @@ def deconvolution(
         target = per_axis(name, "Target_shape", target_shape, count, 0)
         pad, adj = _padding_for_target(name, [data.shape[axis] for axis in axes], reach, stride, target)
     for extra, step in zip(adj, stride):
-        check(extra < max(step, 1), f"{name}: adj must be samller than stride, got adj={adj}, stride={stride}")
+        check(
+            extra < max(step, 1), f"{name}: adj must be samller than stride, got adj={adj}, stride={stride}"
+        )
     padding = [(size - 1 - amount, size - 1 - amount + extra) for size, amount, extra in zip(reach, pad, adj)]
     output = correlate(
-        data, _transposed_weight(weight, channel, num_group, axes), axes=axes, stride=(1,) * count, padding=padding,
+        data, _transposed_weight(weight, channel, num_group, axes), axes=axes, stride=(1,) * count,
+        padding=padding,
         spread=stride, dilate=dilate, groups=num_group,
     )  # fmt: skip
     return output if no_bias else _add_bias(name, output, bias, num_filter, channel)

@@ -77,14 +77,15 @@ def _check(
 )  # fmt: skip
 def ctc_loss(
     data: Array, label: Array, data_lengths: Array | None = None, label_lengths: Array | None = None, *,
-    use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal["first", "last"] = "first",
+    use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal["first",
+        "last"] = "first",
 ) -> Array:  # fmt: skip
     """Minus the log probability of a label sequence, over all its alignments with the data.
 
     Args:
         data: ``(time, batch, classes)`` scores before the softmax.
-        label: ``(batch, labels)`` class indices; without ``label_lengths`` a sequence ends at the first 0 (with
-            ``blank_label="last"``: at the first -1).
+        label: ``(batch, labels)`` class indices; without ``label_lengths`` a sequence ends at the first 0
+            (with ``blank_label="last"``: at the first -1).
         data_lengths: ``(batch,)`` steps that count.
         label_lengths: ``(batch,)`` labels that count.
         blank_label: whether class 0 or the last class is the blank.
@@ -112,7 +113,9 @@ def ctc_loss(
     wide = lax.pad(lax.reshape(label, (batch, most, 1)), jnp.int32(blank), [(0, 0, 0), (0, 0, 0), (1, 0, 0)])
     targets = lax.pad(lax.reshape(wide, (batch, 2 * most)), jnp.int32(blank), [(0, 0, 0), (0, 1, 0)])
     targets = lax.clamp(jnp.int32(0), targets, jnp.int32(classes - 1))
-    emitted = jnp.take_along_axis(scores, lax.broadcast_in_dim(targets, (steps, batch, states), (1, 2)), axis=2)
+    emitted = jnp.take_along_axis(
+        scores, lax.broadcast_in_dim(targets, (steps, batch, states), (1, 2)), axis=2
+    )
     odd = np.arange(states) % 2 == 1
     different = jnp.concatenate(
         [jnp.zeros((batch, min(2, states)), jnp.bool_), targets[:, 2:] != targets[:, :-2]], axis=1
@@ -137,7 +140,9 @@ def ctc_loss(
 
     times = lax.iota(jnp.int32, steps)
     alpha, _ = lax.scan(advance, first, (emitted[1:], times[1:]))
-    end = jnp.take_along_axis(alpha, jnp.stack([2 * lengths, jnp.maximum(2 * lengths - 1, 0)], axis=1), axis=1)
+    end = jnp.take_along_axis(
+        alpha, jnp.stack([2 * lengths, jnp.maximum(2 * lengths - 1, 0)], axis=1), axis=1
+    )
     before_end = jnp.where(lengths > 0, end[:, 1], impossible)
     loss = lax.neg(_sum_of_powers(end[:, 0], before_end))
 

@@ -34,7 +34,8 @@ def fully_connected(
     """Affine map of the features of each example: ``data @ weight.T + bias``.
 
     Args:
-        data: ``(batch, ...)``; all axes but the first are flattened, or with ``flatten=False`` only the last is mapped.
+        data: ``(batch, ...)``; all axes but the first are flattened, or with ``flatten=False`` only the last
+            is mapped.
         weight: ``(num_hidden, features)``.
         bias: ``(num_hidden,)``; absent with ``no_bias=True``.
 
@@ -47,7 +48,8 @@ def fully_connected(
     wanted = (num_hidden, data.shape[-1])
     check(
         weight.shape == wanted,
-        f"FullyConnected: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape={wanted} for the weight "
+        f"FullyConnected: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape={wanted} "
+        "for the weight "
         f"of data {data.shape}; weight is (num_hidden, features)",
     )
     output = lax.dot_general(data, weight, (((data.ndim - 1,), (1,)), ((), ())))

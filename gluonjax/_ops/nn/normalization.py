@@ -41,7 +41,7 @@ def _center(data: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
     return mean, centered, _mean(lax.square(centered), axes)
 
 
-# ---- one normalization over axes, with a short gradient ------------------------------------------------------------
+# ---- one normalization over axes, with a short gradient --------------------------------------------------
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2))
@@ -109,7 +109,7 @@ def _batch_backward(axis: int, eps: float, saved: Any, heads: Any) -> tuple[Arra
 normalize_batch.defvjp(_batch_forward, _batch_backward)
 
 
-# ---- batch normalization -------------------------------------------------------------------------------------------
+# ---- batch normalization ---------------------------------------------------------------------------------
 
 
 def _parameter_dtypes(dtypes: dict[str, np.dtype | None], attrs: Attrs) -> dict[str, np.dtype | None]:
@@ -119,13 +119,17 @@ def _parameter_dtypes(dtypes: dict[str, np.dtype | None], attrs: Attrs) -> dict[
     for name, dtype in dtypes.items():
         check(
             name == "data" or dtype is None or wanted is None or dtype == wanted,
-            f"BatchNorm: This layer requires uniform type. Expected '{wanted}' v.s. given '{dtype}' at '{name}'",
+            f"BatchNorm: This layer requires uniform type. Expected '{wanted}' v.s. given '{dtype}' at "
+            f"'{name}'",
         )
-    return {name: data if name == "data" else wanted if dtype is None else dtype for name, dtype in dtypes.items()}
+    return {
+        name: data if name == "data" else wanted if dtype is None else dtype for name, dtype in dtypes.items()
+    }
 
 
 def _batch_norm(
-    name: str, data: Array, gamma: Array, beta: Array, moving_mean: Any, moving_var: Any, axis: int, eps: float,
+    name: str, data: Array, gamma: Array, beta: Array, moving_mean: Any, moving_var: Any, axis: int,
+    eps: float,
     momentum: float, fix_gamma: bool, use_global_stats: bool, train: bool,
 ) -> tuple[Array, Array, Array, dict[str, Array]]:  # fmt: skip
     """The output, the mean and the variance used, and new moving statistics."""
@@ -135,7 +139,12 @@ def _batch_norm(
     )
     axis %= data.ndim
     wanted = (data.shape[axis],)
-    for what, vector in (("gamma", gamma), ("beta", beta), ("moving_mean", moving_mean), ("moving_var", moving_var)):
+    for what, vector in (
+        ("gamma", gamma),
+        ("beta", beta),
+        ("moving_mean", moving_mean),
+        ("moving_var", moving_var),
+    ):
         check(
             vector.shape == wanted,
             f"{name}: {what} has shape {vector.shape}, wanted {wanted}: one entry for each channel of data "
@@ -148,7 +157,8 @@ def _batch_norm(
         mean, variance = lax.stop_gradient(mean), lax.stop_gradient(variance)
         keep = lax.full_like(mean, momentum)
         new = lax.full_like(mean, 1 - momentum)
-        # The biased variance goes into the average, as on MXNet's CPU; committed by this forward, not the backward.
+        # The biased variance goes into the average, as on MXNet's CPU; committed by this forward, not the
+        # backward.
         updates = {
             "moving_mean": lax.add(lax.mul(moving_mean, keep), lax.mul(mean, new)),
             "moving_var": lax.add(lax.mul(moving_var, keep), lax.mul(variance, new)),
@@ -190,15 +200,27 @@ def batch_norm(
         data: any shape with the channels on ``axis``.
         gamma: ``(channels,)``; with ``fix_gamma`` (the default) it counts as 1 and has no gradient.
         beta: ``(channels,)``.
-        moving_mean: ``(channels,)``, used in prediction (or always, with ``use_global_stats``), updated in training.
+        moving_mean: ``(channels,)``, used in prediction (or always, with ``use_global_stats``), updated in
+            training.
         moving_var: ``(channels,)``, likewise.
 
     Returns:
-        An array like ``data``; with ``output_mean_var`` also the mean and, as in MXNet under the name ``var``, the
-        inverse standard deviation.
+        An array like ``data``; with ``output_mean_var`` also the mean and, as in MXNet under the name
+        ``var``, the inverse standard deviation.
     """
     output, mean, variance, updates = _batch_norm(
-        "BatchNorm", data, gamma, beta, moving_mean, moving_var, axis, eps, momentum, fix_gamma, use_global_stats, train
+        "BatchNorm",
+        data,
+        gamma,
+        beta,
+        moving_mean,
+        moving_var,
+        axis,
+        eps,
+        momentum,
+        fix_gamma,
+        use_global_stats,
+        train,
     )
     return (output, mean, lax.rsqrt(lax.add(variance, lax.full_like(variance, eps)))), updates
 
@@ -216,7 +238,8 @@ def batch_norm_v1(
     eps: float = 1e-3, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False,
     output_mean_var: bool = False, train: bool,
 ) -> tuple[tuple[Array, Array, Array], dict[str, Array]]:  # fmt: skip
-    """The first version of batch normalization, for old files: channels on axis 1, and ``var`` is the variance.
+    """The first version of batch normalization, for old files: channels on axis 1, and ``var`` is the
+    variance.
 
     Args:
         data: ``(batch, channels, ...)``.
@@ -226,7 +249,18 @@ def batch_norm_v1(
         An array like ``data``; with ``output_mean_var`` also mean and variance.
     """
     output, mean, variance, updates = _batch_norm(
-        "BatchNorm_v1", data, gamma, beta, moving_mean, moving_var, 1, eps, momentum, fix_gamma, use_global_stats, train
+        "BatchNorm_v1",
+        data,
+        gamma,
+        beta,
+        moving_mean,
+        moving_var,
+        1,
+        eps,
+        momentum,
+        fix_gamma,
+        use_global_stats,
+        train,
     )
     return (output, mean, variance), updates
 
@@ -262,7 +296,7 @@ def sync_batch_norm(
     return (output, mean, variance), updates
 
 
-# ---- layer, instance, group ----------------------------------------------------------------------------------------
+# ---- layer, instance, group ------------------------------------------------------------------------------
 
 
 def _affine(normal: Array, gamma: Array, beta: Array, axis: int) -> Array:
@@ -283,7 +317,13 @@ def _check_vectors(name: str, gamma: Array, beta: Array, wanted: tuple[int, ...]
     param_shapes=channel_vectors("gamma", "beta", default_axis=-1),
 )
 def layer_norm(
-    data: Array, gamma: Array, beta: Array, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
+    data: Array,
+    gamma: Array,
+    beta: Array,
+    *,
+    axis: int = -1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
 ) -> tuple[Array, Array, Array]:
     """Normalize along one axis of each example, then scale and shift.
 
@@ -292,11 +332,14 @@ def layer_norm(
         gamma, beta: vectors as long as ``axis``.
 
     Returns:
-        An array like ``data``; with ``output_mean_var`` also mean and standard deviation, with the axis kept as 1.
+        An array like ``data``; with ``output_mean_var`` also mean and standard deviation, with the axis kept
+        as 1.
     """
     check(-data.ndim <= axis < data.ndim, f"LayerNorm: axis {axis} is out of range for data {data.shape}")
     axis %= data.ndim
-    _check_vectors("LayerNorm", gamma, beta, (data.shape[axis],), f"one entry along axis {axis} of data {data.shape}")
+    _check_vectors(
+        "LayerNorm", gamma, beta, (data.shape[axis],), f"one entry along axis {axis} of data {data.shape}"
+    )
     normal, mean, deviation = standardize(_wide(data), (axis,), eps)
     output = _affine(normal, gamma, beta, axis).astype(data.dtype)
     kept = tuple(1 if i == axis else size for i, size in enumerate(data.shape))
@@ -314,11 +357,20 @@ def instance_norm(data: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) 
     Returns:
         An array like ``data``; hidden, mean and variance ``(batch, channels)``.
     """
-    check(data.ndim >= 3, f"InstanceNorm: InstanceNorm only supports input tensors of rank >= 3, got {data.shape}")
-    _check_vectors("InstanceNorm", gamma, beta, (data.shape[1],), f"one entry for each channel of data {data.shape}")
+    check(
+        data.ndim >= 3,
+        f"InstanceNorm: InstanceNorm only supports input tensors of rank >= 3, got {data.shape}",
+    )
+    _check_vectors(
+        "InstanceNorm", gamma, beta, (data.shape[1],), f"one entry for each channel of data {data.shape}"
+    )
     normal, mean, deviation = standardize(_wide(data), tuple(range(2, data.ndim)), eps)
     variance = lax.sub(lax.square(deviation), lax.full_like(deviation, eps))
-    return _affine(normal, gamma, beta, 1).astype(data.dtype), mean.astype(data.dtype), variance.astype(data.dtype)
+    return (
+        _affine(normal, gamma, beta, 1).astype(data.dtype),
+        mean.astype(data.dtype),
+        variance.astype(data.dtype),
+    )
 
 
 def _group_vectors(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:
@@ -327,7 +379,13 @@ def _group_vectors(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Sh
 
 @operator("GroupNorm", outputs=MEAN_STD, visible=_shown_statistics, param_shapes=_group_vectors)
 def group_norm(
-    data: Array, gamma: Array, beta: Array, *, num_groups: int = 1, eps: float = 1e-5, output_mean_var: bool = False
+    data: Array,
+    gamma: Array,
+    beta: Array,
+    *,
+    num_groups: int = 1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
 ) -> tuple[Array, Array, Array]:
     """Normalize groups of channels of each example, then scale and shift each group.
 
@@ -336,7 +394,8 @@ def group_norm(
         gamma, beta: ``(num_groups,)``: in MXNet 1.9.1 one entry for each group, not for each channel.
 
     Returns:
-        An array like ``data``; with ``output_mean_var`` also mean and standard deviation ``(batch, num_groups)``.
+        An array like ``data``; with ``output_mean_var`` also mean and standard deviation ``(batch,
+        num_groups)``.
     """
     check(data.ndim >= 3, f"GroupNorm: data needs (batch, channels, positions...), got {data.shape}")
     check(
@@ -344,13 +403,15 @@ def group_norm(
         f"GroupNorm: # of channels must be divisible by # of groups, got {data.shape[1]} and {num_groups}",
     )
     _check_vectors("GroupNorm", gamma, beta, (num_groups,), "one entry for each group")
-    grouped = lax.reshape(_wide(data), (data.shape[0], num_groups, data.size // max(data.shape[0] * num_groups, 1)))
+    grouped = lax.reshape(
+        _wide(data), (data.shape[0], num_groups, data.size // max(data.shape[0] * num_groups, 1))
+    )
     normal, mean, deviation = standardize(grouped, (2,), eps)
     output = lax.reshape(_affine(normal, gamma, beta, 1), data.shape).astype(data.dtype)
     return output, mean.astype(data.dtype), deviation.astype(data.dtype)
 
 
-# ---- local response and L2 -----------------------------------------------------------------------------------------
+# ---- local response and L2 -------------------------------------------------------------------------------
 
 
 @operator("LRN", outputs=("output", "tmp_norm"), visible=1)
@@ -396,7 +457,9 @@ def l2_normalization(
         data.ndim >= needed,
         f"L2Normalization: At lease {needed} dimensions required in {mode} mode, got {data.shape}",
     )
-    axes = {"instance": tuple(range(1, data.ndim)), "channel": (1,), "spatial": tuple(range(2, data.ndim))}[mode]
+    axes = {"instance": tuple(range(1, data.ndim)), "channel": (1,), "spatial": tuple(range(2, data.ndim))}[
+        mode
+    ]
     wide = _wide(data)
     total = lax.reduce_sum(lax.square(wide), axes=axes)
     norm = lax.sqrt(lax.add(total, lax.full_like(total, eps)))

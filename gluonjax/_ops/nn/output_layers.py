@@ -82,18 +82,21 @@ def _softmax_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dic
 
 @operator("SoftmaxOutput", aliases=("Softmax",), grad=_softmax_gradient, param_shapes=_softmax_label_shapes)
 def softmax_output(
-    data: Array, label: Array, *, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False,
+    data: Array, label: Array, *, grad_scale: float = 1.0, ignore_label: float = -1.0,
+    multi_output: bool = False,
     use_ignore: bool = False, preserve_shape: bool = False,
-    normalization: Literal["batch", "null", "valid"] = "null", out_grad: bool = False, smooth_alpha: float = 0.0,
+    normalization: Literal["batch", "null", "valid"] = "null", out_grad: bool = False,
+    smooth_alpha: float = 0.0,
 ) -> Array:  # fmt: skip
     """Softmax whose gradient is that of the cross entropy with the label, whatever comes from above.
 
     Args:
-        data: ``(batch, ...)`` scores. The softmax runs over everything but the batch; with ``multi_output`` over axis
-            1, with ``preserve_shape`` over the last axis.
+        data: ``(batch, ...)`` scores. The softmax runs over everything but the batch; with ``multi_output``
+            over axis 1, with ``preserve_shape`` over the last axis.
         label: class indices, one for each softmax, or probabilities in the shape of ``data``.
         ignore_label: with ``use_ignore``, positions with this label have no gradient.
-        normalization: divide the gradient by the batch size, by the number of labels not ignored, or not at all.
+        normalization: divide the gradient by the batch size, by the number of labels not ignored, or not at
+            all.
         out_grad: multiply the gradient that arrives from above in.
         smooth_alpha: probability that the gradient moves from the labelled class to all others.
 
@@ -101,7 +104,10 @@ def softmax_output(
         Probabilities in the shape of ``data``.
     """
     attrs = {"multi_output": multi_output, "preserve_shape": preserve_shape}
-    check(0 <= smooth_alpha <= 1, f"SoftmaxOutput: value {smooth_alpha} for Parameter smooth_alpha exceed bound [0,1]")
+    check(
+        0 <= smooth_alpha <= 1,
+        f"SoftmaxOutput: value {smooth_alpha} for Parameter smooth_alpha exceed bound [0,1]",
+    )
     check(data.ndim >= (2 if multi_output else 1), f"SoftmaxOutput: data {data.shape} has too few dimensions")
     if label.shape != data.shape:
         wanted = [data.shape[:-1]]
@@ -110,7 +116,8 @@ def softmax_output(
             wanted = [(data.shape[0], product(rest)), (data.shape[0], *rest), (data.shape[0], 1, *rest)]
         check(
             label.shape in wanted,
-            f"SoftmaxOutput: Shape inconsistent, Provided = {list(label.shape)}, inferred shape={list(wanted[0])} for "
+            f"SoftmaxOutput: Shape inconsistent, Provided = {list(label.shape)}, inferred "
+            f"shape={list(wanted[0])} for "
             f"the label of data {data.shape}: one class for each softmax, or probabilities like data",
         )
     shape, axis = _folded(data.shape, attrs)
@@ -132,7 +139,11 @@ def _regression_label_shapes(known: dict[str, Shape | None], attrs: Attrs) -> di
 
 
 def _regression(
-    name: str, aliases: tuple[str, ...], predict: Callable[[Array], Array], slope: Callable[[Array], Array], doc: str
+    name: str,
+    aliases: tuple[str, ...],
+    predict: Callable[[Array], Array],
+    slope: Callable[[Array], Array],
+    doc: str,
 ) -> None:
     """Register one regression output: ``predict`` makes the output, ``slope`` the gradient from (output - label)."""
 
@@ -148,7 +159,8 @@ def _regression(
         column = data.ndim == 2 and data.shape[1] == 1 and label.shape == data.shape[:1]
         check(
             same or column,
-            f"{name}: Shape inconsistent, Provided={list(label.shape)}, inferred shape={list(data.shape)} for the "
+            f"{name}: Shape inconsistent, Provided={list(label.shape)}, inferred "
+            f"shape={list(data.shape)} for the "
             "label: it needs the shape of data",
         )
         return predict(data)
@@ -171,8 +183,8 @@ Args:
     label: the same shape; for one output per example also ``(batch,)``.
 
 Returns:
-    An array like ``data``. The gradient that arrives from above is ignored; the own one is divided by the number of
-    outputs of an example.
+    An array like ``data``. The gradient that arrives from above is ignored; the own one is divided by the
+    number of outputs of an example.
 """
 
 _regression(
@@ -191,7 +203,9 @@ _regression(
 
 def _svm_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict[str, Array]:
     scores = inputs.data
-    sign = lax.select(_is_class(inputs.label, scores.shape, scores.ndim - 1), -jnp.ones_like(scores), jnp.ones_like(scores))
+    sign = lax.select(
+        _is_class(inputs.label, scores.shape, scores.ndim - 1), -jnp.ones_like(scores), jnp.ones_like(scores)
+    )
     # For the true class the score should exceed the margin, for the others stay below its negative.
     missing = attrs.margin + sign * scores
     violated = lax.gt(missing, lax.full_like(missing, 0))
@@ -223,7 +237,8 @@ def svm_output(
     wanted = data.shape[:-1]
     check(
         label.shape == wanted,
-        f"SVMOutput: Shape inconsistent, Provided = {list(label.shape)}, inferred shape={list(wanted)} for the label",
+        f"SVMOutput: Shape inconsistent, Provided = {list(label.shape)}, inferred shape={list(wanted)} "
+        "for the label",
     )
     return data
 
@@ -249,7 +264,8 @@ def make_loss(
 
     Args:
         data: the loss, any shape.
-        normalization: divide by the batch size, by the number of elements above ``valid_thresh``, or not at all.
+        normalization: divide by the batch size, by the number of elements above ``valid_thresh``, or not at
+            all.
 
     Returns:
         ``data``.

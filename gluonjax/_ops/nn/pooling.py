@@ -11,7 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._ops.nn.windows import offsets, on_cpu, pad_axes, per_axis, spatial_axes, strided_slice, window_max
+from gluonjax._ops.nn.windows import (
+    offsets,
+    on_cpu,
+    pad_axes,
+    per_axis,
+    spatial_axes,
+    strided_slice,
+    window_max,
+)
 from gluonjax._ops.opdef import check, operator
 
 # Up to this many elements in a window, a chain of slices beats XLA's window primitives on CPU.
@@ -30,7 +38,9 @@ def _far_padding(size: int, kernel: int, stride: int, pad: int, outputs: int) ->
     return max((outputs - 1) * stride + kernel - size - pad, 0)
 
 
-def _total(data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], size: Sequence[int]) -> Array:
+def _total(
+    data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], size: Sequence[int]
+) -> Array:
     """The sum of each window of padded data."""
     if on_cpu() and np.prod(kernel) <= SLICED_WINDOW:
         parts = [strided_slice(data, axes, start, stride, size) for start in offsets(kernel)]
@@ -42,7 +52,11 @@ def _total(data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequ
 
 
 def _maximum(
-    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...]
+    data: Array,
+    axes: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    size: tuple[int, ...],
 ) -> Array:
     """The maximum of each window of padded data."""
     if on_cpu() and np.prod(kernel) <= SLICED_WINDOW:
@@ -70,7 +84,8 @@ def _root(total: Array, power: int) -> Array:
 
 
 def _window_counts(
-    sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int], outputs: Sequence[int],
+    sizes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int],
+    outputs: Sequence[int],
     include_pad: bool,
 ) -> np.ndarray:  # fmt: skip
     """By how much the sum of each window is divided; padding beyond ``pad`` ('full' windows) never counts."""
@@ -87,7 +102,8 @@ def _window_counts(
 @operator("Pooling", aliases=("_npx_pooling",))
 def pooling(
     data: Array, *, kernel: tuple[int, ...] = (), pool_type: Literal["avg", "lp", "max", "sum"] = "max",
-    global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal["full", "same", "valid"] = "valid",
+    global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal["full", "same",
+        "valid"] = "valid",
     stride: tuple[int, ...] = (), pad: tuple[int, ...] = (), p_value: int | None = None,
     count_include_pad: bool | None = None,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,
@@ -95,7 +111,8 @@ def pooling(
     """Summarize windows of each channel by their maximum, mean, sum or p-norm.
 
     Args:
-        data: ``(batch, channels, spatial...)``, or with a layout such as NHWC ``(batch, spatial..., channels)``.
+        data: ``(batch, channels, spatial...)``, or with a layout such as NHWC ``(batch, spatial...,
+            channels)``.
         kernel: the window; not needed with ``global_pool``, where one window covers everything.
         pooling_convention: ``valid`` drops incomplete windows at the far end, ``full`` keeps them.
         p_value: 1, 2 or 3, for ``pool_type="lp"``.
@@ -107,7 +124,8 @@ def pooling(
     name = "Pooling"
     check(
         3 <= data.ndim <= 5,
-        f"{name}: Input data should be  3D in (batch, channel, x) Or 4D in (batch, channel, y, x)  Or 5D in (batch, "
+        f"{name}: Input data should be  3D in (batch, channel, x) Or 4D in (batch, channel, y, x)  Or "
+        "5D in (batch, "
         f"channel, d, y, x), got {data.shape}",
     )
     floating = jnp.issubdtype(data.dtype, jnp.floating)
@@ -117,20 +135,32 @@ def pooling(
     dimensions = data.ndim - 2
     axes = spatial_axes(name, layout, dimensions)
     sizes = tuple(data.shape[axis] for axis in axes)
-    wide = data if data.dtype.itemsize >= 4 or pool_type == "max" else lax.convert_element_type(data, jnp.float32)
+    wide = (
+        data
+        if data.dtype.itemsize >= 4 or pool_type == "max"
+        else lax.convert_element_type(data, jnp.float32)
+    )
     power = (p_value or 1) if pool_type == "lp" else 1
     if global_pool:
         return _pool_everything(wide, axes, pool_type, power).astype(data.dtype)
-    check(len(kernel) > 0, f"{name}: kernel is missing (0D pooling not supported); give kernel or global_pool=True")
+    check(
+        len(kernel) > 0,
+        f"{name}: kernel is missing (0D pooling not supported); give kernel or global_pool=True",
+    )
     check(
         len(kernel) == dimensions,
         f"{name}: kernel={kernel} needs {dimensions} numbers for data {data.shape}",
     )
     stride = per_axis(name, "Stride", stride, dimensions, 1)
     pad = per_axis(name, "Pad", pad, dimensions, 0)
-    check(min((*kernel, *stride)) > 0, f"{name}: kernel and stride must be positive, got {kernel} and {stride}")
+    check(
+        min((*kernel, *stride)) > 0, f"{name}: kernel and stride must be positive, got {kernel} and {stride}"
+    )
     if pooling_convention == "same":
-        check(dimensions == 1, f"{name}: pooling_convention='same' supports data with one spatial axis, got {data.shape}")
+        check(
+            dimensions == 1,
+            f"{name}: pooling_convention='same' supports data with one spatial axis, got {data.shape}",
+        )
         check(not any(pad), f"{name}: Same pooling convention disables the use of pad parameter.")
     for size, width, amount in zip(sizes, kernel, pad):
         check(
@@ -166,7 +196,9 @@ def _pool_everything(data: Array, axes: tuple[int, ...], pool_type: str, power: 
     kept = tuple(1 if axis in axes else n for axis, n in enumerate(data.shape))
     total = lax.reshape(lax.reduce_sum(lax.integer_pow(data, power) if power > 1 else data, axes=axes), kept)
     if pool_type == "avg":
-        total = lax.mul(total, lax.full_like(total, 1 / max(int(np.prod([data.shape[axis] for axis in axes])), 1)))
+        total = lax.mul(
+            total, lax.full_like(total, 1 / max(int(np.prod([data.shape[axis] for axis in axes])), 1))
+        )
     return _root(total, power)
 
 
@@ -178,8 +210,8 @@ def pooling_v1(
 ) -> Array:  # fmt: skip
     """The first version of ``Pooling``, for old files.
 
-    It differs: padding is 0 for the maximum too, the mean always divides by the size of the whole window, and all
-    equal maxima of a window receive the gradient.
+    It differs: padding is 0 for the maximum too, the mean always divides by the size of the whole window,
+    and all equal maxima of a window receive the gradient.
 
     Args:
         data: ``(batch, channels, height, width)``.
@@ -226,6 +258,7 @@ def _max_shared_tangent(
 ) -> tuple[Array, Array]:
     best = _max_shared(primals[0])
     moves = [
-        lax.select(lax.eq(part, best), move, lax.full_like(move, 0)) for part, move in zip(primals[0], tangents[0])
+        lax.select(lax.eq(part, best), move, lax.full_like(move, 0))
+        for part, move in zip(primals[0], tangents[0])
     ]
     return best, functools.reduce(lax.add, moves)

@@ -48,7 +48,13 @@ def parameter_count(
 
 
 def split_parameters(
-    vector: Array, mode: str, layers: int, input_size: int, state_size: int, directions: int, projection: int | None
+    vector: Array,
+    mode: str,
+    layers: int,
+    input_size: int,
+    state_size: int,
+    directions: int,
+    projection: int | None,
 ) -> list[list[Direction]]:
     """Cut the vector into matrices: all weights by layer and direction (input, state, projection), then all biases."""
     rows = GATES[mode] * state_size
@@ -85,7 +91,9 @@ def _inputs(attrs: Attrs) -> tuple[str, ...]:
 def _outputs(attrs: Attrs) -> tuple[str, ...]:
     if not attrs.state_outputs:
         return ("output",)
-    return ("output", "state_output", "statecell_output") if attrs.mode == "lstm" else ("output", "state_output")
+    return (
+        ("output", "state_output", "statecell_output") if attrs.mode == "lstm" else ("output", "state_output")
+    )
 
 
 def _shapes(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:
@@ -143,7 +151,9 @@ def _cell(mode: str, part: Direction, clip: tuple[float | None, float | None, bo
 
     def lstm(projected: Array, state: Carry) -> Carry:
         hidden, cell = state
-        enter, forget, update, leave = split(lax.add(projected, _matmul_transposed(hidden, part.state_weight)))
+        enter, forget, update, leave = split(
+            lax.add(projected, _matmul_transposed(hidden, part.state_weight))
+        )
         cell = lax.add(lax.mul(lax.logistic(forget), cell), lax.mul(lax.logistic(enter), lax.tanh(update)))
         low, high, drop_nan = clip
         if low is not None and high is not None:
@@ -156,7 +166,9 @@ def _cell(mode: str, part: Direction, clip: tuple[float | None, float | None, bo
     def gru(projected: Array, state: Carry) -> Carry:
         (hidden,) = state
         reset, keep, fresh = split(projected)
-        reset_h, keep_h, fresh_h = split(_plus_row(_matmul_transposed(hidden, part.state_weight), part.state_bias))
+        reset_h, keep_h, fresh_h = split(
+            _plus_row(_matmul_transposed(hidden, part.state_weight), part.state_bias)
+        )
         reset, keep = lax.logistic(lax.add(reset, reset_h)), lax.logistic(lax.add(keep, keep_h))
         candidate = lax.tanh(lax.add(fresh, lax.mul(reset, fresh_h)))
         return (lax.add(candidate, lax.mul(keep, lax.sub(hidden, candidate))),)
@@ -183,10 +195,13 @@ def _run_direction(
         final, output = lax.scan(step, state, projected, reverse=reverse)
         return output, final
     place = lax.broadcasted_iota(jnp.int32, (steps, batch), 0)
-    inside = lax.lt(place, lax.broadcast_in_dim(lax.convert_element_type(lengths, jnp.int32), (steps, batch), (1,)))
+    inside = lax.lt(
+        place, lax.broadcast_in_dim(lax.convert_element_type(lengths, jnp.int32), (steps, batch), (1,))
+    )
 
     def masked_step(carry: Carry, now: tuple[Array, Array]) -> tuple[Carry, Array]:
-        # Past its end a sequence keeps its state and gives 0; run backwards, it so starts at its last element.
+        # Past its end a sequence keeps its state and gives 0; run backwards, it so starts at its last
+        # element.
         new = cell(now[0], carry)
         masks = [lax.broadcast_in_dim(now[1], entry.shape, (0,)) for entry in new]
         carry = tuple(lax.select(mask, after, before) for mask, after, before in zip(masks, new, carry))
@@ -202,7 +217,8 @@ def _check_shapes(
 ) -> None:  # fmt: skip
     check(
         data.ndim == 3,
-        f"RNN: Input data should be rank-3 tensor of dim [sequence length, batch size, input size], got {data.shape}",
+        "RNN: Input data should be rank-3 tensor of dim [sequence length, batch size, input size], "
+        f"got {data.shape}",
     )
     wanted = _shapes({"data": data.shape}, attrs)
     given = {"parameters": parameters, "state": state}
@@ -214,7 +230,8 @@ def _check_shapes(
         check(array is not None, f"RNN: the input '{name}' is missing")
         check(
             array.shape == wanted[name],
-            f"RNN: Shape inconsistent, Provided = {list(array.shape)}, inferred shape={wanted[name]} for '{name}' of "
+            f"RNN: Shape inconsistent, Provided = {list(array.shape)}, inferred shape={wanted[name]} "
+            f"for '{name}' of "
             f"data {data.shape} (time, batch, features)",
         )
 
@@ -228,7 +245,8 @@ def rnn(
     sequence_length: Array | None = None, *,
     state_size: int, num_layers: int, bidirectional: bool = False, mode: Mode, p: float = 0.0,
     state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None,
-    lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False,
+    lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
     train: bool, key: Array,
 ) -> tuple[Array, ...]:  # fmt: skip
     """Run stacked recurrent layers over a sequence.
@@ -252,7 +270,10 @@ def rnn(
     )  # fmt: skip
     check(num_layers > 0 and state_size > 0, "RNN: num_layers and state_size must be positive")
     check(0 <= p <= 1, f"RNN: value {p} for Parameter p exceed bound [0,1]")
-    check(projection_size is None or mode == "lstm", f"RNN: projection_size works with mode='lstm' only, got {mode!r}")
+    check(
+        projection_size is None or mode == "lstm",
+        f"RNN: projection_size works with mode='lstm' only, got {mode!r}",
+    )
     _check_shapes(data, parameters, state, state_cell, sequence_length, attrs)
     directions = 2 if bidirectional else 1
     layers = split_parameters(
@@ -267,7 +288,9 @@ def rnn(
             data = lax.mul(data, keep_mask(keys[number], data.shape, p, data))
         outputs = []
         for way, part in enumerate(layer):
-            start = tuple(lax.index_in_dim(each, number * directions + way, 0, keepdims=False) for each in starts)
+            start = tuple(
+                lax.index_in_dim(each, number * directions + way, 0, keepdims=False) for each in starts
+            )
             output, final = _run_direction(data, start, part, mode, sequence_length, way == 1, clip)
             outputs.append(output)
             finals.append(final)

@@ -16,7 +16,10 @@ def _check(name: str, data: Array, length: Array | None, use_length: bool, axis:
     check(data.ndim >= 2, f"{name}: The data array must be of rank 2 or greater, got {data.shape}")
     check(axis in (0, 1), f"{name}: axis is {axis}, wanted 0 or 1 (the time axis)")
     if use_length:
-        check(length is not None, f"{name}: use_sequence_length=True needs sequence_length, one for each sequence")
+        check(
+            length is not None,
+            f"{name}: use_sequence_length=True needs sequence_length, one for each sequence",
+        )
         batch = data.shape[1 - axis]
         check(
             length.shape == (batch,),
@@ -40,7 +43,8 @@ def sequence_mask(
 
     Args:
         data: ``(time, batch, ...)``, or with ``axis=1`` ``(batch, time, ...)``.
-        sequence_length: ``(batch,)`` lengths, with ``use_sequence_length=True``; otherwise data is returned as it is.
+        sequence_length: ``(batch,)`` lengths, with ``use_sequence_length=True``; otherwise data is returned
+            as it is.
 
     Returns:
         An array like ``data``.

@@ -61,7 +61,10 @@ def _prepare(
 ) -> tuple[Array, int, np.dtype]:
     """Checked data in the precision to compute in, the axis counted from the front, and the dtype of the result."""
     floating = jnp.issubdtype(data.dtype, jnp.floating)
-    check(floating, f"{name}: This operation only support floating point types, not {data.dtype}; cast with astype")
+    check(
+        floating,
+        f"{name}: This operation only support floating point types, not {data.dtype}; cast with astype",
+    )
     check(data.ndim > 0, f"{name}: data has no dimension to normalize along")
     check(
         -data.ndim <= axis < data.ndim,
@@ -88,22 +91,27 @@ def _length_dtypes(dtypes: dict[str, np.dtype | None], attrs: Attrs) -> dict[str
     length = dtypes.get("length")
     check(
         length is None or np.issubdtype(length, np.integer),
-        f"softmax: This operation only support integer types, not {length}, for 'length'; cast it with astype('int32')",
+        f"softmax: This operation only support integer types, not {length}, for 'length'; cast it with "
+        "astype('int32')",
     )
-    return {name: np.dtype("int32") if name == "length" and given is None else given for name, given in dtypes.items()}
+    return {
+        name: np.dtype("int32") if name == "length" and given is None else given
+        for name, given in dtypes.items()
+    }
 
 
 @operator("softmax", aliases=("_npx_softmax",), active_inputs=_softmax_inputs, dtypes=_length_dtypes)
 def softmax(
     data: Array, length: Array | None = None, *,
-    axis: int = -1, temperature: float | None = None, dtype: FloatName = None, use_length: bool | None = False,
+    axis: int = -1, temperature: float | None = None, dtype: FloatName = None,
+    use_length: bool | None = False,
 ) -> Array:  # fmt: skip
     """Exponentials along an axis, scaled so that they sum to one.
 
     Args:
         data: any floating array.
-        length: with ``use_length=True``, how many leading entries along ``axis`` count, in the shape of ``data``
-            without that axis; the others give 0.
+        length: with ``use_length=True``, how many leading entries along ``axis`` count, in the shape of
+            ``data`` without that axis; the others give 0.
 
     Returns:
         An array like ``data`` (in ``dtype``, if given).
@@ -176,7 +184,9 @@ def softmax_activation(data: Array, *, mode: Literal["channel", "instance"] = "i
         An array like ``data``.
     """
     if mode == "channel":
-        check(data.ndim >= 3, f"SoftmaxActivation: mode='channel' needs at least 3 dimensions, got {data.shape}")
+        check(
+            data.ndim >= 3, f"SoftmaxActivation: mode='channel' needs at least 3 dimensions, got {data.shape}"
+        )
         scaled, axis, result = _prepare("SoftmaxActivation", data, 1, None, None)
         return _cast(stable_softmax(scaled, axis), result)
     # As in MXNet, everything but the last axis counts as the batch here, whatever the number of dimensions.
@@ -195,10 +205,13 @@ def softmax_cross_entropy(data: Array, label: Array) -> Array:
     Returns:
         ``(1,)``: the sum.
     """
-    check(data.ndim == 2, f"softmax_cross_entropy: data needs 2 dimensions (batch, classes), got {data.shape}")
+    check(
+        data.ndim == 2, f"softmax_cross_entropy: data needs 2 dimensions (batch, classes), got {data.shape}"
+    )
     check(
         label.shape == data.shape[:1],
-        f"softmax_cross_entropy: label has shape {label.shape}, wanted {data.shape[:1]}: one class for each row",
+        f"softmax_cross_entropy: label has shape {label.shape}, wanted {data.shape[:1]}: one class for "
+        "each row",
     )
     return _cross_entropy_sum(data, label)
 

@@ -50,16 +50,22 @@ def upsampling(
     """Enlarge images.
 
     Args:
-        data: ``(batch, channels, height, width)``. ``nearest`` takes several, each enlarged to ``scale`` times the
-            size of the first and joined along the channels (or summed). ``bilinear`` takes one and the kernels
-            ``(num_filter, 1, kernel, kernel)`` of a transposed convolution, where ``kernel = 2 * scale - scale % 2``.
+        data: ``(batch, channels, height, width)``. ``nearest`` takes several, each enlarged to ``scale``
+            times the size of the first and joined along the channels (or summed). ``bilinear`` takes one
+            and the
+            kernels ``(num_filter, 1, kernel, kernel)`` of a transposed convolution, where ``kernel = 2 *
+            scale -
+            scale % 2``.
         multi_input_mode: how several enlarged inputs are joined.
 
     Returns:
         ``(batch, channels, scale * height, scale * width)``.
     """
     for array in data[:1] if sample_type == "bilinear" else data:
-        check(array.ndim == 4, f"UpSampling: Input data should be 4D in (batch, channel, y, x), got {array.shape}")
+        check(
+            array.ndim == 4,
+            f"UpSampling: Input data should be 4D in (batch, channel, y, x), got {array.shape}",
+        )
     check(scale >= 1, f"UpSampling: scale must be at least 1, got {scale}")
     if sample_type == "bilinear":
         return _bilinear(data, scale, num_filter)
@@ -69,7 +75,8 @@ def upsampling(
         factor = height // max(array.shape[2], 1)
         check(
             array.shape[2] * factor == height and array.shape[3] * factor == width,
-            f"UpSampling: an input of shape {array.shape} does not divide the output size ({height}, {width})",
+            f"UpSampling: an input of shape {array.shape} does not divide the output size ({height}, "
+            f"{width})",
         )
         enlarged.append(repeat_pixels(array, factor))
     if multi_input_mode == "sum":
@@ -80,7 +87,10 @@ def upsampling(
 
 
 def _bilinear(inputs: tuple[Array, ...], scale: int, num_filter: int) -> Array:
-    check(len(inputs) == 2, f"UpSampling: sample_type='bilinear' takes data and weight, got {len(inputs)} inputs")
+    check(
+        len(inputs) == 2,
+        f"UpSampling: sample_type='bilinear' takes data and weight, got {len(inputs)} inputs",
+    )
     data, weight = inputs
     size, pad = bilinear_geometry(scale)
     check(
@@ -89,10 +99,12 @@ def _bilinear(inputs: tuple[Array, ...], scale: int, num_filter: int) -> Array:
     )
     check(
         weight.shape == (num_filter, 1, size, size),
-        f"UpSampling: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape=({num_filter},1,{size},{size})",
+        f"UpSampling: Shape inconsistent, Provided = {list(weight.shape)}, inferred "
+        f"shape=({num_filter},1,{size},{size})",
     )
     rim = size - 1 - pad
     return correlate(
-        data, lax.rev(weight, (2, 3)), axes=(2, 3), stride=(1, 1), padding=[(rim, rim)] * 2, spread=(scale, scale),
+        data, lax.rev(weight, (2, 3)), axes=(2, 3), stride=(1, 1), padding=[(rim, rim)] * 2, spread=(scale,
+            scale),
         dilate=(1, 1), groups=num_filter,
     )  # fmt: skip

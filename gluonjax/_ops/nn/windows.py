@@ -1,8 +1,9 @@
 """Sliding windows: layouts, and products and maxima written as shifted slices.
 
-XLA's CPU backend is slow at three things that MXNet's is not: depthwise and grouped convolutions (above all their
-gradients) and the scatter in the gradient of max pooling. Written as a sum over the kernel's positions of strided
-slices, they become elementwise loops.
+XLA's CPU backend is slow at three things that MXNet's is not: depthwise and grouped convolutions (above all
+their gradients) and the scatter in the gradient of max pooling. Written as a sum over the kernel's
+positions of
+strided slices, they become elementwise loops.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def spatial_axes(name: str, layout: str | None, dimensions: int) -> tuple[int, .
     allowed = LAYOUTS[dimensions]
     check(
         layout is None or layout in allowed,
-        f"{name}: layout {layout!r} does not fit a kernel with {dimensions} dimensions, wanted {' or '.join(allowed)}",
+        f"{name}: layout {layout!r} does not fit a kernel with {dimensions} dimensions, wanted "
+        f"{' or '.join(allowed)}",
     )
     first = 1 if layout is not None and layout.endswith("C") else 2
     return tuple(range(first, first + dimensions))
@@ -38,7 +40,8 @@ def per_axis(name: str, what: str, given: tuple[int, ...], dimensions: int, defa
         return (default,) * dimensions
     check(
         len(given) == dimensions,
-        f"{name}: {what} must have the same number of dimensions with kernel_size, got {what.lower()}={given} for a "
+        f"{name}: {what} must have the same number of dimensions with kernel_size, got "
+        f"{what.lower()}={given} for a "
         f"kernel with {dimensions} dimensions",
     )
     return given
@@ -65,7 +68,12 @@ def strided_slice(
 
 
 def pad_axes(
-    data: Array, axes: Sequence[int], value: float, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+    data: Array,
+    axes: Sequence[int],
+    value: float,
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int],
 ) -> Array:
     """Pad some axes; ``interior`` elements go between neighbours."""
     config = [(0, 0, 0)] * data.ndim
@@ -76,7 +84,7 @@ def pad_axes(
     return lax.pad(data, jnp.asarray(value, data.dtype), config)
 
 
-# ---- depthwise products --------------------------------------------------------------------------------------------
+# ---- depthwise products ----------------------------------------------------------------------------------
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4))
@@ -121,7 +129,11 @@ def _depthwise_forward(
 
 
 def _depthwise_backward(
-    axes: tuple[int, ...], stride: tuple[int, ...], dilate: tuple[int, ...], saved: tuple[Array, Array], head: Array
+    axes: tuple[int, ...],
+    stride: tuple[int, ...],
+    dilate: tuple[int, ...],
+    saved: tuple[Array, Array],
+    head: Array,
 ) -> tuple[Array, Array]:
     data, weight = saved
     kernel = weight.shape[1:]
@@ -144,19 +156,24 @@ def _depthwise_backward(
 depthwise.defvjp(_depthwise_forward, _depthwise_backward)
 
 
-# ---- maxima --------------------------------------------------------------------------------------------------------
+# ---- maxima ----------------------------------------------------------------------------------------------
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2, 3, 4))
 def window_max(
-    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...]
+    data: Array,
+    axes: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    size: tuple[int, ...],
 ) -> Array:
     """The maximum of each window of padded data; the gradient goes to the first maximum of a window."""
     return _max_with_place(data, axes, kernel, stride, size, place=False)[0]
 
 
 def _max_with_place(
-    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...],
+    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int,
+        ...],
     place: bool = True,
 ) -> tuple[Array, Array | None]:  # fmt: skip
     best, where = None, None
@@ -173,7 +190,11 @@ def _max_with_place(
 
 
 def _max_forward(
-    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...]
+    data: Array,
+    axes: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    size: tuple[int, ...],
 ) -> tuple[Array, tuple[Array, Array]]:
     best, where = _max_with_place(data, axes, kernel, stride, size)
     # In one program with its gradient, XLA would compute the places anew for each of the planes there.
@@ -186,7 +207,8 @@ def _max_backward(
 ) -> tuple[Array]:  # fmt: skip
     data, where = saved
     zero = lax.full_like(head, 0)
-    # Elements at the same place modulo the stride form a plane; each plane is a sum of shifted head gradients.
+    # Elements at the same place modulo the stride form a plane; each plane is a sum of shifted head
+    # gradients.
     # Planes are interleaved once at the end: padding between elements is what XLA is slow at.
     lengths = [-(-data.shape[axis] // jump) for axis, jump in zip(axes, stride)]
     planes: dict[tuple[int, ...], Array] = {}
@@ -198,10 +220,14 @@ def _max_backward(
         phase = tuple(begin % jump for begin, jump in zip(start, stride))
         planes[phase] = part if phase not in planes else lax.add(planes[phase], part)
     whole = _interleave(planes, axes, stride)
-    return (strided_slice(whole, axes, (0,) * len(axes), (1,) * len(axes), [data.shape[axis] for axis in axes]),)
+    return (
+        strided_slice(whole, axes, (0,) * len(axes), (1,) * len(axes), [data.shape[axis] for axis in axes]),
+    )
 
 
-def _interleave(planes: dict[tuple[int, ...], Array], axes: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+def _interleave(
+    planes: dict[tuple[int, ...], Array], axes: tuple[int, ...], stride: tuple[int, ...]
+) -> Array:
     """The array whose element ``stride * i + phase`` is element i of the plane ``phase`` (zero where there is none)."""
     some = next(iter(planes.values()))
     if all(jump == 1 for jump in stride):

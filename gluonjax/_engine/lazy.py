@@ -1,0 +1,249 @@
+"""Calls that are put off, so that what follows them can be part of one compiled program.
+
+A hybridized block called under ``record`` returns lazy results: shapes and dtypes are known (and checked), the
+computation is not launched. Whatever is computed from them joins: the loss, the backward, the optimizer's update.
+``Trainer.step`` launches the whole as one program, the same one at every step; reading a value launches what is
+there so far. Values are captured at the call, so what is written into arrays later does not matter.
+
+``GLUONJAX_LAZY=0`` launches everything at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from gluonjax._base.errors import MXNetError, OperatorError
+
+if TYPE_CHECKING:
+    from gluonjax._engine.run import Kernel
+
+ENABLED = os.environ.get("GLUONJAX_LAZY", "1") != "0" and os.environ.get("MXNET_ENGINE_TYPE") != "NaiveEngine"
+# More block calls than this in one program (an unrolled loop) would compile longer than it is worth.
+MOST_BLOCKS = 8
+# A program of more calls than this is launched as it is.
+MOST_CALLS = 400
+# How often a block's results may be read before its backward, until it stops being put off.
+PATIENCE = 2
+
+_lock = threading.RLock()
+_programs: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
+_MOST_PROGRAMS = 512
+
+
+class Origin:
+    """What a block remembers about being put off: whether that pays."""
+
+    __slots__ = ("early", "on")
+
+    def __init__(self) -> None:
+        self.on = ENABLED
+        self.early = 0
+
+
+class Call:
+    """One kernel call that has not been launched, or that has been and holds its results."""
+
+    __slots__ = ("__weakref__", "blocks", "inputs", "kernel", "origin", "outputs", "results", "size", "users")
+
+    def __init__(self, kernel: Kernel, inputs: list[Any], structs: Sequence[Any], origin: Origin | None) -> None:
+        self.kernel = kernel
+        # Arrays, floats, or (call, output index) of other lazy calls: those must not keep the handles' objects alive.
+        self.inputs = inputs
+        self.origin = origin
+        self.results: list[Any] | None = None
+        self.outputs: list[weakref.ref[Lazy]] = []
+        self.users: list[weakref.ref[Call]] = []
+        before = {id(one[0]): one[0] for one in inputs if type(one) is tuple}
+        self.size = 1 + sum(call.size for call in before.values())
+        self.blocks = (origin is not None) + max((call.blocks for call in before.values()), default=0)
+
+
+class Lazy:
+    """Stands for one result of a put-off call."""
+
+    __slots__ = ("__weakref__", "call", "dtype", "index", "shape")
+
+    def __init__(self, call: Call, index: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.call = call
+        self.index = index
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        total = 1
+        for length in self.shape:
+            total *= length
+        return total
+
+    def is_ready(self) -> bool:
+        """False, so that nobody takes the quick path with it."""
+        return False
+
+    def result(self) -> Any:
+        """The array, or None while the call has not been launched."""
+        results = self.call.results
+        return None if results is None else results[self.index]
+
+
+def put_off(kernel: Kernel, values: Sequence[Any], structs: Sequence[Any], origin: Origin | None = None) -> tuple[Lazy, ...]:
+    """Lazy results of a call; ``structs`` are the shapes and dtypes of its results."""
+    inputs: list[Any] = []
+    for value in values:
+        if type(value) is Lazy:
+            found = value.result()
+            inputs.append((value.call, value.index) if found is None else found)
+        else:
+            inputs.append(value)
+    call = Call(kernel, inputs, structs, origin)
+    results = tuple(Lazy(call, index, struct.shape, struct.dtype) for index, struct in enumerate(structs))
+    call.outputs = [weakref.ref(one) for one in results]
+    reference = weakref.ref(call)
+    for one in inputs:
+        if type(one) is tuple:
+            one[0].users.append(reference)
+    if call.blocks > MOST_BLOCKS or call.size > MOST_CALLS:
+        launch(call)
+    return results
+
+
+def force(value: Any) -> Any:
+    """The array behind a value; launches what is needed for it and everything that hangs together with it."""
+    if type(value) is not Lazy:
+        return value
+    if value.call.results is None:
+        launch(value.call)
+    return value.result()
+
+
+def _related(start: Call) -> list[Call]:
+    """The call, what it needs, and what has been put off on top of these; inputs before users."""
+    chosen: dict[int, Call] = {}
+    order: list[Call] = []
+    work: list[tuple[Call, bool]] = [(start, False)]
+    while work:
+        call, ready = work.pop()
+        if ready:
+            order.append(call)
+            continue
+        if id(call) in chosen or call.results is not None:
+            continue
+        chosen[id(call)] = call
+        work.append((call, True))
+        work.extend((one[0], False) for one in call.inputs if type(one) is tuple)
+    place = 0
+    while place < len(order):
+        for reference in order[place].users:
+            user = reference()
+            if user is None or id(user) in chosen or user.results is not None:
+                continue
+            work = [(user, False)]
+            while work:
+                call, ready = work.pop()
+                if ready:
+                    order.append(call)
+                    continue
+                if id(call) in chosen or call.results is not None:
+                    continue
+                chosen[id(call)] = call
+                work.append((call, True))
+                work.extend((one[0], False) for one in call.inputs if type(one) is tuple)
+        place += 1
+    return order
+
+
+def launch(start: Call) -> None:
+    """Compile (once per structure) and launch a call with everything that hangs together with it."""
+    with _lock:
+        if start.results is not None:
+            return
+        calls = _related(start)
+        _notice_early_reads(calls)
+        position = {id(call): number for number, call in enumerate(calls)}
+        slots: dict[int, int] = {}
+        arrays: list[Any] = []
+        steps = []
+        for call in calls:
+            sources: list[tuple[int, int]] = []
+            for one in call.inputs:
+                if type(one) is tuple:
+                    other, index = one
+                    if other.results is None:
+                        sources.append((position[id(other)], index))
+                        continue
+                    one = other.results[index]
+                if type(one) is float:
+                    sources.append((-1, len(arrays)))
+                    arrays.append(one)
+                    continue
+                slot = slots.get(id(one))
+                if slot is None:
+                    slot = slots[id(one)] = len(arrays)
+                    arrays.append(one)
+                sources.append((-1, slot))
+            alive = tuple([index for index, output in enumerate(call.outputs) if output() is not None])
+            steps.append((call.kernel, tuple(sources), alive))
+        program = _program(tuple(steps))
+        try:
+            with jax.enable_x64(True):
+                outputs = iter(program(*arrays))
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise OperatorError(f"a put-off computation failed: {error}") from error
+        for call, (_, _, alive) in zip(calls, steps):
+            results: list[Any] = [None] * len(call.outputs)
+            for index in alive:
+                results[index] = next(outputs)
+            call.results = results
+            call.inputs, call.users = [], []
+        from gluonjax._engine import inflight
+
+        for call in calls:
+            kept = [one for one in call.results or () if one is not None]
+            if kept:
+                inflight.note(tuple(kept))
+                break
+
+
+def _notice_early_reads(calls: Sequence[Call]) -> None:
+    """A block whose results are read before its backward gains nothing from being put off."""
+    differentiated = {id(call.kernel.primal) for call in calls if call.kernel.primal is not None}
+    for call in calls:
+        origin = call.origin
+        if origin is not None and id(call.kernel) not in differentiated:
+            origin.early += 1
+            if origin.early >= PATIENCE:
+                origin.on = False
+
+
+def _program(steps: tuple[Any, ...]) -> Callable[..., Any]:
+    found = _programs.get(steps)
+    if found is None:
+
+        def program(*arrays: Any) -> tuple[Any, ...]:
+            table: list[tuple[Any, ...]] = []
+            outputs: list[Any] = []
+            for kernel, sources, alive in steps:
+                results = kernel.fn(*[arrays[i] if place < 0 else table[place][i] for place, i in sources])
+                table.append(results)
+                outputs.extend(results[index] for index in alive)
+            return tuple(outputs)
+
+        found = _programs[steps] = jax.jit(program)
+        if len(_programs) > _MOST_PROGRAMS:
+            _programs.popitem(last=False)
+    else:
+        _programs.move_to_end(steps)
+    return found
