@@ -39,6 +39,7 @@ _MODULES = {
     "recordio": "recordio", "image": "image", "img": "image", "kvstore": "kvstore", "kv": "kvstore",
     "module": "module", "mod": "module", "model": "model", "callback": "callback", "monitor": "monitor",
     "mon": "monitor", "visualization": "visualization", "viz": "visualization", "executor": "executor",
+    "executor_manager": "executor_manager",
     "name": "name", "attribute": "attribute", "util": "util", "runtime": "runtime", "engine": "engine",
     "profiler": "profiler", "operator": "operator", "rnn": "rnn", "contrib": "contrib", "np": "numpy",
     "numpy": "numpy", "npx": "numpy_extension", "numpy_extension": "numpy_extension", "test_utils": "test_utils",

@@ -177,7 +177,7 @@ def grad(
     heads: Any, variables: Any, head_grads: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
     train_mode: bool = True,
 ) -> Any:  # fmt: skip
-    """Return the gradients of the heads with respect to the variables, as new arrays.
+    """Return the gradients of the heads with respect to the variables: a list of new arrays, also for one variable.
 
     Args:
         create_graph: record the gradient computation too, so that it can be differentiated again.
@@ -190,8 +190,7 @@ def grad(
     >>> slope.backward(); x.grad.asscalar().item()
     12.0
     """
-    single = isinstance(variables, NDArray)
-    listed = [variables] if single else list(variables)
+    listed = [variables] if isinstance(variables, NDArray) else list(variables)
     if not listed:
         raise ValueError("variables cannot be an empty list.")
     retain = create_graph if retain_graph is None else retain_graph
@@ -211,7 +210,7 @@ def grad(
         handle = new_handle(cls, gradient.value, variable.context)
         handle._cell.entry = gradient.entry
         results.append(handle)
-    return results[0] if single else results
+    return results
 
 
 def get_symbol(x: NDArray) -> Any:

@@ -31,7 +31,10 @@ class NotImplementedForSymbol(MXNetError):
             shown += f" (namely operator \"{self.alias}\")"
         if self.args:
             shown += f" with arguments ({', '.join(self.args)})"
-        return shown + " is not implemented for Symbol and only available in NDArray."
+        return (
+            f"{shown} is not implemented for Symbol and only available in NDArray. A symbol has no values: in "
+            "hybrid_forward use operators of F (F.where for a condition), or do not hybridize this block."
+        )
 
 
 class NotSupportedForSparseNDArray(MXNetError):
@@ -75,6 +78,11 @@ def py_str(x: Any) -> str:
 def c_str(string: str) -> bytes:
     """Text as bytes."""
     return string.encode("utf-8")
+
+
+def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
+    """A list or tuple as it is, anything else as a list of one."""
+    return obj if isinstance(obj, (list, tuple)) else [obj]
 
 
 def check_call(ret: Any) -> None:

@@ -324,20 +324,13 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any) -> None:
-        super().__init__(value=value)
+        listed = value.asnumpy() if isinstance(value, NDArray) else value
+        # What ``dumps`` writes must be plain JSON, so arrays are kept as lists there.
+        super().__init__(value=listed.tolist() if isinstance(listed, (np.ndarray, np.generic)) else listed)
         self.value = value
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         arr[:] = self.value
-
-    def dumps(self) -> str:
-        """The initializer as JSON text; arrays become lists."""
-        value = self._kwargs["value"]
-        if isinstance(value, NDArray):
-            value = value.asnumpy()
-        if isinstance(value, (np.ndarray, np.generic)):
-            value = value.tolist()
-        return json.dumps([type(self).__name__.lower(), {"value": value}])
 
 
 def _fill(arr: NDArray, rnd_type: str, scale: float) -> None:

@@ -7,9 +7,18 @@ from typing import Any
 from gluonjax._base.errors import ArgumentTypeError
 from gluonjax._engine import rng
 from gluonjax.ndarray.random import (
-    exponential, gamma, generalized_negative_binomial, multinomial, negative_binomial, normal, poisson, randint,
-    randn, shuffle, uniform,
-)  # fmt: skip
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
+)
 
 
 def seed(seed_state: int, ctx: Any = "all") -> None:

@@ -118,7 +118,7 @@ class Context(metaclass=_ContextMeta):
         return self.device_typeid in (1, 3, 5) and self.jax_device is _devices("cpu")[0]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _devices(platform: str) -> tuple[jax.Device, ...]:
     try:
         return tuple(d for d in jax.devices(platform) if d.process_index == jax.process_index())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import math
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,10 +21,11 @@ _launched: collections.deque[jax.Array] = collections.deque()
 class Fault:
     """An error of one operation that its results carry until someone waits for one of them."""
 
-    __slots__ = ("__weakref__", "error", "reported")
+    __slots__ = ("error", "reported")
 
     def __init__(self, error: MXNetError) -> None:
-        self.error = error
+        # Without the traceback, whose frames hold arrays.
+        self.error = error.with_traceback(None)
         self.reported = False
 
 
@@ -52,13 +52,14 @@ class Failed:
         return False
 
 
-_faults: collections.deque[weakref.ref[Fault]] = collections.deque()
+# Kept without their results, as MXNet keeps them: waitall reports what nobody else has asked for.
+_faults: collections.deque[Fault] = collections.deque(maxlen=RUN_AHEAD)
 
 
 def failed_results(error: MXNetError, structs: Sequence[Any]) -> tuple[Failed, ...]:
     """Results of an operation that failed with this error, of the given shapes and dtypes."""
     fault = Fault(error)
-    _faults.append(weakref.ref(fault))
+    _faults.append(fault)
     return tuple(Failed(struct.shape, struct.dtype, fault) for struct in structs)
 
 
@@ -110,13 +111,16 @@ def wait(value: Any) -> Any:
 
 
 def wait_all() -> None:
-    """Wait for everything that was launched."""
+    """Wait for everything that was called."""
+    from gluonjax._engine import lazy
+
+    lazy.launch_all()
     while _launched:
         value = _launched.popleft()
         if not value.is_deleted():
             wait(value)
     jax.effects_barrier()
-    pending = [fault for reference in _faults if (fault := reference()) is not None and not fault.reported]
+    pending = [fault for fault in _faults if not fault.reported]
     _faults.clear()
     for fault in pending[1:]:
         fault.reported = True

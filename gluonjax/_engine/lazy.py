@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._engine.compile import Jitted
 
 if TYPE_CHECKING:
     from gluonjax._engine.run import Kernel
@@ -33,6 +34,7 @@ MOST_CALLS = 400
 PATIENCE = 2
 
 _lock = threading.RLock()
+_waiting: weakref.WeakSet[Call] = weakref.WeakSet()
 _programs: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
 _MOST_PROGRAMS = 512
 
@@ -109,6 +111,7 @@ def put_off(kernel: Kernel, values: Sequence[Any], structs: Sequence[Any], origi
     call = Call(kernel, inputs, structs, origin)
     results = tuple(Lazy(call, index, struct.shape, struct.dtype) for index, struct in enumerate(structs))
     call.outputs = [weakref.ref(one) for one in results]
+    _waiting.add(call)
     reference = weakref.ref(call)
     for one in inputs:
         if type(one) is tuple:
@@ -125,6 +128,14 @@ def force(value: Any) -> Any:
     if value.call.results is None:
         launch(value.call)
     return value.result()
+
+
+def launch_all() -> None:
+    """Launch everything that has been put off."""
+    for call in list(_waiting):
+        if call.results is None and any(output() is not None for output in call.outputs):
+            launch(call)
+    _waiting.clear()
 
 
 def _related(start: Call) -> list[Call]:
@@ -208,6 +219,7 @@ def launch(start: Call) -> None:
                 results[index] = next(outputs)
             call.results = results
             call.inputs, call.users = [], []
+            _waiting.discard(call)
         from gluonjax._engine import inflight
 
         for call in calls:
@@ -241,7 +253,7 @@ def _program(steps: tuple[Any, ...]) -> Callable[..., Any]:
                 outputs.extend(results[index] for index in alive)
             return tuple(outputs)
 
-        found = _programs[steps] = jax.jit(program)
+        found = _programs[steps] = Jitted(program)
         if len(_programs) > _MOST_PROGRAMS:
             _programs.popitem(last=False)
     else:

@@ -9,6 +9,7 @@ forwards, and, by solving for the size that yields a known output, backwards, fo
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ def all_known(values: Sequence[Any]) -> bool:
 
 # Stand-in sizes for unknown dimensions: large, with many divisors (reshape, split), and different.
 _FIRST, _SECOND = 5040, 7560
+# For questions about dtypes only: operators that build index tables would build large ones.
+_MODEST = 120
 _KEY = jax.ShapeDtypeStruct((2,), np.uint32)
 _INT32 = np.dtype(np.int32)
 
@@ -280,10 +283,10 @@ class Call:
 
     def _stand_in_shapes(self, shapes: Shapes) -> list[Any]:
         found = []
-        for rank in (4, 3, 2, 5, 1):
+        for size, rank in itertools.product((_MODEST, _FIRST), (4, 3, 2, 5, 1)):
             first = shapes[0] if shapes[0] is not None else (None,) * rank
             known: dict[str, Shape | None] = dict(zip(self.labels, shapes))
-            known[self.labels[0]] = tuple(_FIRST if dim is None else dim for dim in first)
+            known[self.labels[0]] = tuple(size if dim is None else dim for dim in first)
             derived: dict[str, Shape] = {}
             if self.op.param_shapes is not None:
                 try:
@@ -293,7 +296,7 @@ class Call:
             candidate = []
             for label in self.labels:
                 shape = derived.get(label) or known[label] or known[self.labels[0]] or ()
-                candidate.append(tuple(_FIRST if dim is None else dim for dim in shape))
+                candidate.append(tuple(size if dim is None else dim for dim in shape))
             if candidate not in found:
                 found.append(candidate)
         return found

@@ -18,6 +18,7 @@ import numpy as np
 
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine import inflight, lazy
+from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy
 
 ndarray = np.ndarray
@@ -86,7 +87,7 @@ class Kernel:
     ) -> None:  # fmt: skip
         self.name = name
         self.fn = fn
-        self.jitted = jax.jit(fn)
+        self.jitted = Jitted(fn)
         self.validate = validate
         self.interpretable = interpretable and COLD_TIER
         self.host = host
@@ -218,7 +219,7 @@ class Kernel:
             structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
             try:
                 with enable_x64(True):
-                    traced = self.jitted.trace(*structs)
+                    traced = self.jitted.plain.trace(*structs)
             except MXNetError:
                 raise
             except Exception as error:
@@ -302,7 +303,7 @@ class Kernel:
                 return heads + rest, pullback
 
             forward.__name__ = f"{self.name}_forward"
-            jitted = self._pullbacks[key] = jax.jit(forward)
+            jitted = self._pullbacks[key] = Jitted(forward)
         if self.validate is not None:
             self.validate(values)
         for value in values:
@@ -336,7 +337,7 @@ def _apply(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:
     return pullback(heads)
 
 
-_apply_jitted = jax.jit(_apply)
+_apply_jitted = Jitted(_apply)
 
 
 def apply_pullback(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, final
 
 import jax.numpy as jnp
 import numpy as np
@@ -31,6 +31,7 @@ _FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.flo
 _NUMBERS = _FLOATS | {np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64)}
 
 
+@final
 class Leaf:
     """A variable: where its gradient goes. ``req`` is 'write', 'add' or 'null'."""
 
@@ -42,10 +43,11 @@ class Leaf:
         self.fresh = False
 
 
+@final
 class Entry:
-    """One output of a recorded call."""
+    """One output of a recorded call. ``leaf`` is set on entries that stand in a variable's place after a write."""
 
-    __slots__ = ("index", "node")
+    __slots__ = ("index", "leaf", "node")
 
     def __init__(self, node: Node, index: int) -> None:
         self.node = node
@@ -157,8 +159,9 @@ def walk(
         if not wanted:
             continue
         for index, gradient in zip(wanted, _pull(node, gradients, create_graph)):
-            if gradient is not None:
-                send(parents[index], gradient, node.on_host)
+            parent = parents[index]
+            if gradient is not None and parent is not None:
+                send(parent, gradient, node.on_host)
     for node in visited:
         release(node)
     return found

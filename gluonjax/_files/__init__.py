@@ -1,0 +1,1 @@
+"""File formats as bytes and NumPy; no array class here."""

@@ -1,8 +1,8 @@
 """``Custom``: an operator whose forward and backward are Python code that the user registered.
 
-This file is the operator as the engine sees it: names, shapes and dtypes come from a ``Program``, and compiled code
-calls the program back on the host. ``gluonjax/operator.py`` makes programs from ``CustomOpProp`` classes, and runs
-eager calls without this detour.
+This file is the operator as the engine sees it: names, shapes and dtypes come from a ``Program``, and
+compiled code calls the program back on the host. ``gluonjax/operator.py`` makes programs from
+``CustomOpProp`` classes; ``gluonjax/ndarray/_custom.py`` runs eager calls without this detour.
 """
 
 from __future__ import annotations
@@ -36,18 +36,24 @@ class Program(Protocol):
 
     def shapes(self, known: Sequence[Shape | None]) -> tuple[list[Any], list[Any], list[Any]]:
         """Shapes of arguments, outputs and states from what is known of the arguments; None where unknown."""
+        ...
 
     def dtypes(self, known: Sequence[np.dtype | None]) -> tuple[list[Any], list[Any], list[Any]]:
         """Dtypes of arguments, outputs and states; entries may be None."""
+        ...
 
     def start(self) -> Any:
         """A session: what forward and backward of one call share."""
 
     def forward(self, session: Any, inputs: Arrays, train: bool) -> tuple[np.ndarray, ...]:
         """Outputs followed by the new states."""
+        ...
 
-    def backward(self, session: Any, heads: Arrays, inputs: Arrays, outputs: Arrays) -> tuple[np.ndarray, ...]:
+    def backward(
+        self, session: Any, heads: Arrays, inputs: Arrays, outputs: Arrays
+    ) -> tuple[np.ndarray, ...]:
         """Gradients of all arguments; ``inputs`` holds the states as forward left them."""
+        ...
 
 
 # Set by gluonjax/operator.py: attribute texts (op_type among them) -> program.
@@ -133,7 +139,8 @@ def check_count(program: Program, count: int) -> None:
     names = (*program.arguments, *program.states)
     if count != len(names):
         raise OperatorError(
-            f"Operator Custom expects {len(names)} inputs, but got {count} instead. They are {', '.join(names)}"
+            f"Operator Custom expects {len(names)} inputs, but got {count} instead. They are "
+            f"{', '.join(names)}"
         )
 
 
@@ -184,12 +191,16 @@ def custom(*inputs: Array, train: bool, **attrs: str) -> tuple[tuple[Array, ...]
     def backward(kept: Any, heads: Any) -> tuple[Any, ...]:
         arrays, results = kept
         heads = [
-            head if program.needs_heads and head.dtype == result.dtype else jnp.zeros(result.shape, result.dtype)
+            head
+            if program.needs_heads and head.dtype == result.dtype
+            else jnp.zeros(result.shape, result.dtype)
             for head, result in zip(heads, results[:outputs])
         ]
         shapes = [jax.ShapeDtypeStruct(arrays[i].shape, arrays[i].dtype) for i in floating]
         operands = (*heads, *arrays[:first], *results[outputs:], *results[:outputs])
-        found = dict(zip(floating, jax.pure_callback(on_host_backward, shapes, *operands))) if floating else {}
+        found = (
+            dict(zip(floating, jax.pure_callback(on_host_backward, shapes, *operands))) if floating else {}
+        )
         return tuple(found[i] if i in found else _no_gradient(array) for i, array in enumerate(arrays))
 
     call.defvjp(forward, backward)

@@ -285,6 +285,7 @@ def sparse_embedding(
     output_dim: int,
     dtype: DType = FLOAT32,  # type: ignore[assignment]
     sparse_grad: bool = False,
+    deterministic: bool = False,
 ) -> Array:
     """Look up a row of the weight for every index; the old name of ``Embedding(sparse_grad=True)``.
 
@@ -295,6 +296,7 @@ def sparse_embedding(
         output_dim: the length of a row.
         dtype: data type of the weight where it is created.
         sparse_grad: accepted, and always meant.
+        deterministic: accepted; gradients always add up in one order.
 
     Returns:
         ``data.shape + (output_dim,)``.

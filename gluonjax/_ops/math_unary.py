@@ -80,6 +80,7 @@ def softsign(x: Array) -> Array:
     return x / (1 + absolute(x))
 
 
+@jax.custom_jvp
 def gamma(x: Array) -> Array:
     """The gamma function; NaN at the negative whole numbers, where it has poles of both signs."""
     below = lax.floor(x)
@@ -87,6 +88,31 @@ def gamma(x: Array) -> Array:
     size = lax.exp(lax.lgamma(x))
     value = lax.select((x < 0) & odd, -size, size)
     return lax.select((x < 0) & (x == below), lax.full_like(x, math.nan), value)
+
+
+def _psi(x: Array) -> Array:
+    """The digamma function with infinity at its poles, as MXNet has it."""
+    pole = (x <= 0) & (x == lax.floor(x))
+    return lax.select(pole, lax.full_like(x, math.inf), lax.digamma(x))
+
+
+@gamma.defjvp
+def _gamma_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (x,), (tangent,) = primals, tangents
+    value = gamma(x)
+    return value, tangent * (value * _psi(x))
+
+
+@jax.custom_jvp
+def gammaln(x: Array) -> Array:
+    """Logarithm of the absolute value of the gamma function."""
+    return lax.lgamma(x)
+
+
+@gammaln.defjvp
+def _gammaln_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (x,), (tangent,) = primals, tangents
+    return gammaln(x), tangent * _psi(x)
 
 
 def _reciprocal(x: Array) -> Array:
@@ -162,7 +188,7 @@ register_unary(
         _row("degrees", _times(180 / math.pi), "Radians to degrees."),
         _row("radians", _times(math.pi / 180), "Degrees to radians."),
         _row("gamma", gamma, "The gamma function.", npx=True),
-        _row("gammaln", lax.lgamma, "Logarithm of the absolute value of the gamma function.", npx=True),
+        _row("gammaln", gammaln, "Logarithm of the absolute value of the gamma function.", npx=True),
         _row("erf", lax.erf, "The error function.", npx=True, sparse=False),
         _row("erfinv", lax.erf_inv, "The inverse of the error function.", npx=True, sparse=False),
         _row("sigmoid", lax.logistic, "1 / (1 + exp(-x))."),

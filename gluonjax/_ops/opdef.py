@@ -113,7 +113,8 @@ class OpDef:
 
         Raises OperatorError for an unknown name, a value that does not fit, or a missing required attribute.
         """
-        unknown = [name for name in given if name not in self.attr_table]
+        # MXNet does not look at attributes of operators that have none (relu(x, axis=1) runs).
+        unknown = [name for name in given if name not in self.attr_table] if self.attr_table else []
         # MXNet lets operators without attributes take any; scripts write nd.broadcast_maximum(a, b, axis=1).
         if unknown and self.attr_table:
             hint = did_you_mean(unknown[0], [*self.attr_table, *self.input_names])
@@ -154,7 +155,7 @@ class OpDef:
         def run(*arrays: Any) -> tuple[Any, ...]:
             keywords = dict(fixed)
             if takes_key:
-                *arrays, key = arrays
+                arrays, key = arrays[:-1], arrays[-1]
                 keywords["key"] = jax.random.wrap_key_data(key)
             if traced:
                 keywords.update(zip(traced, arrays[len(arrays) - len(traced) :]))
@@ -351,7 +352,8 @@ def _read_signature(
     aux = tuple(i for i, entry in enumerate(inputs) if entry.is_aux)
     if mutates is None:
         mutates = no_mutation if not aux else lambda attrs, count: aux
-    output_rule = outputs if callable(outputs) else lambda attrs: outputs
+    output_rule: Any = outputs if callable(outputs) else lambda attrs: outputs
+    visible_rule: Any
     if visible is None:
         visible_rule = lambda attrs: len(output_rule(attrs))  # noqa: E731
     else:

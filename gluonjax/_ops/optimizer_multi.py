@@ -279,7 +279,7 @@ def multi_mp_lamb_update(
 
 
 @operator("multi_sum_sq", variadic="num_arrays", dtypes="free", grad=zero_grad)
-def multi_sum_sq(*data: Array, num_arrays: int) -> Array:
+def multi_sum_sq(*data: Array, num_arrays: int | None = None) -> Array:
     """The sum of squares of each array.
 
     Args:
@@ -314,7 +314,7 @@ def multi_lars(
 
 @operator("reset_arrays", variadic="num_arrays", dtypes="free", outputs=(), grad=zero_grad,
           mutates=lambda attrs, count: tuple(range(count)))  # fmt: skip
-def reset_arrays(*data: Array, num_arrays: int) -> Updates:
+def reset_arrays(*data: Array, num_arrays: int | None = None) -> Updates:
     """Set every array to zero, in place.
 
     Args:

@@ -234,7 +234,8 @@ for _row in DISTRIBUTIONS:
 
 @operator("_random_randint", aliases=("random_randint", "_npi_random_randint"), grad=zero_grad)
 def random_randint(
-    *, low: Traced, high: Traced, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: DType | None = None, key: Any
+    *, low: Traced, high: Traced, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: DType | None = None,
+    key: Any,
 ) -> Array:  # fmt: skip
     """Draw whole numbers from [low, high).
 
@@ -265,13 +266,16 @@ def _check_randint(attrs: dict[str, Any]) -> None:
 VALUE_CHECKS["_random_randint"] = _check_randint
 
 
+_INT32 = np.dtype(np.int32)
+
+
 @operator(
     "_sample_multinomial",
     aliases=("sample_multinomial",),
     outputs=lambda attrs: ("output", "log_prob") if attrs.get_prob else ("output",),
 )
 def sample_multinomial(
-    data: Array, *, shape: tuple[int, ...] = (), get_prob: bool = False, dtype: DType = np.dtype(np.int32), key: Any
+    data: Array, *, shape: tuple[int, ...] = (), get_prob: bool = False, dtype: DType = _INT32, key: Any
 ) -> Any:  # fmt: skip
     """Draw indices with given probabilities.
 

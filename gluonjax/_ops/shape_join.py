@@ -18,6 +18,7 @@ from gluonjax._ops.shape_rules import (
     evenly_split,
     normalize_axes,
     normalize_axis,
+    parameters_joined,
     stacked,
 )
 
@@ -57,7 +58,9 @@ def concat(*data: Array, dim: int = 1) -> Array:
     return lax.concatenate(data, axis)
 
 
-@operator("_rnn_param_concat", aliases=("_npi_rnn_param_concat",), variadic="num_args", unify=concatenated)
+@operator(
+    "_rnn_param_concat", aliases=("_npi_rnn_param_concat",), variadic="num_args", unify=parameters_joined,
+)  # fmt: skip
 def rnn_param_concat(*data: Array, dim: int = 1) -> Array:
     """Join the flat weights and biases of a recurrent layer into its one parameter vector.
 

@@ -266,6 +266,22 @@ def concatenated(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs
     return dict(zip(inputs, fill)), [merge_shapes(outputs[0], fill[-1])]
 
 
+def parameters_joined(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Outputs]:
+    """``_rnn_param_concat``: as ``Concat``; unknown parts (first weights of two directions) share evenly."""
+    inputs, outputs = concatenated(inputs, outputs, attrs)
+    whole = outputs[0]
+    if whole is None or len(whole) != 1 or whole[0] is None:
+        return inputs, outputs
+    known = [shape[0] for shape in inputs.values() if shape is not None and shape[0] is not None]
+    missing = len(inputs) - len(known)
+    if missing > 1 and (whole[0] - sum(known)) % missing == 0:
+        share = (whole[0] - sum(known)) // missing
+        inputs = {
+            name: (share,) if shape is None or shape[0] is None else shape for name, shape in inputs.items()
+        }
+    return inputs, outputs
+
+
 def stacked(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Outputs]:
     """``stack``: all inputs have one shape; the output has one axis more, as long as the number of inputs."""
     common: Shape | None = None

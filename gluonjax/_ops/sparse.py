@@ -24,7 +24,8 @@ def cast_storage(data: Array, *, stype: Literal["csr", "default", "row_sparse"])
     """
     check(
         stype != "csr" or data.ndim == 2,
-        f"cast_storage: To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {data.shape}",
+        "cast_storage: To convert to a CSR, the NDArray should be 2 Dimensional. "
+        f"Current shape is {data.shape}",
     )
     return data
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -9,16 +10,22 @@ from typing import Any
 from gluonjax import ndarray as nd
 from gluonjax import symbol as sym
 from gluonjax.gluon._errors import ArgumentError, BlockTypeError, DeferredInitializationError
-from gluonjax.gluon._trace import Trace, flatten, mode_key, tensors, trace_block, warn_not_compiled
+from gluonjax.gluon._trace import (
+    SINGLE,
+    WRONG_INPUTS,
+    Trace,
+    check_one_context,
+    flatten,
+    kind_of_inputs,
+    mode_key,
+    tensors,
+    trace_block,
+    warn_not_compiled,
+)
 from gluonjax.gluon.block import Block, BlockForwardMissing
 from gluonjax.gluon.parameter import Parameter
 from gluonjax.ndarray import NDArray
 from gluonjax.symbol import Symbol
-
-WRONG_INPUTS = (
-    "In HybridBlock, there must be one NDArray or one Symbol in the input. Please check the type of the args.\n"
-)
-
 
 class HybridBlock(Block):
     """A block whose ``hybrid_forward(F, x, ...)`` works on arrays (``F`` is nd) and on symbols (``F`` is sym).
@@ -157,14 +164,18 @@ class HybridBlock(Block):
 
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Run ``hybrid_forward`` with this block's parameters: compiled, on arrays, or on symbols."""
-        sample = x if isinstance(x, (NDArray, Symbol)) else next(tensors((x, args, kwargs)), None)
-        if sample is None:
-            raise ArgumentError(WRONG_INPUTS)
+        single = not args and not kwargs and isinstance(x, NDArray)
+        sample = x if single else kind_of_inputs((x, args, kwargs))
         if isinstance(sample, Symbol):
             return self._run_on_symbols(x, *args, **kwargs)
         context = sample.context
-        if self._active and self._callback is None:
-            leaves, form = flatten(((x, *args), kwargs), "input")
+        # mx.np arrays run uncompiled: their functions have no symbols yet.
+        if self._active and self._callback is None and not sample._np_semantics:
+            if single:
+                leaves, form = [x], SINGLE
+            else:
+                leaves, form = flatten(((x, *args), kwargs), "input")
+                check_one_context(leaves)
             trace = self._find_trace(leaves, form, (x, *args), kwargs)
             if not trace.needs_values:
                 return trace(leaves, context)
@@ -256,14 +267,15 @@ class HybridBlock(Block):
         output = self._cached_graph[1]
         symbol_file, params_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
         output.save(symbol_file, remove_amp_cast=remove_amp_cast)
-        arguments, auxiliary = set(output.list_arguments()), set(output.list_auxiliary_states())
-        arrays = {}
-        for name, parameter in self.collect_params().items():
-            if name in arguments:
-                arrays[f"arg:{name}"] = parameter._reduce()
-            elif name in auxiliary:
-                arrays[f"aux:{name}"] = parameter._reduce()
-        nd.save(params_file, arrays)
+        params, auxiliary = dict(self.collect_params().items()), set(output.list_auxiliary_states())
+        nd.save(
+            params_file,
+            {
+                f"{'aux' if name in auxiliary else 'arg'}:{name}": params[name]._reduce()
+                for name in output.list_inputs()
+                if name in params
+            },
+        )
         return symbol_file, params_file
 
 
@@ -297,7 +309,13 @@ class SymbolBlock(HybridBlock):
                     self._params.get(name, grad_req=kind, allow_deferred_init=True)
         self._cached_graph = (inputs, outputs)
         self._initialized = False
-        self._reg_params = {name: parameter for name, parameter in self._params.items()}
+        # In files that hold this block the names lack what all of them begin with.
+        common = len(os.path.commonprefix(list(self._params.keys())))
+        self._reg_params = {name[common:]: parameter for name, parameter in self._params.items()}
+
+    def __repr__(self) -> str:
+        inputs, output = self._cached_graph
+        return f"{type(self).__name__}(\n{output} : {len(inputs)} -> {len(output.list_outputs())}\n)"
 
     @staticmethod
     def imports(
@@ -341,17 +359,12 @@ class SymbolBlock(HybridBlock):
 
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Run the graph on arrays, or put it on top of symbols."""
+        sample = kind_of_inputs((x, args, kwargs))
         leaves, form = flatten(((x, *args), kwargs), "input")
-        if not leaves:
-            raise ArgumentError(WRONG_INPUTS)
-        if isinstance(leaves[0], Symbol):
+        if isinstance(sample, Symbol):
             inputs, output = self._cached_graph
             return output(**{variable.name: leaf for variable, leaf in zip(inputs, leaves)})
         return self._find_trace(leaves, form, args, kwargs)(leaves, leaves[0].context)
-
-    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        start = f"{prefix}." if prefix else ""
-        return {start + name: parameter for name, parameter in self._params.items()}
 
     def _clear_cached_op(self) -> None:
         # The graph is what this block is; only what was compiled from it can be dropped.

@@ -180,6 +180,10 @@ class Parameter:
             )  # fmt: skip
         return self._var
 
+    def _rename(self, name: str) -> None:
+        self.name = name
+        self._var = None
+
     # -- initialization -------------------------------------------------------------------------------------
 
     def initialize(
@@ -206,7 +210,7 @@ class Parameter:
             return
         contexts = _as_contexts(ctx)
         chosen = next((one for one in (init, self.init) if one is not None), default_init)
-        if not shape_is_known(self._shape):
+        if not shape_is_known(self.shape):
             if not self._allow_deferred_init:
                 raise ArgumentError(
                     f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}."
@@ -221,7 +225,7 @@ class Parameter:
         """Make the arrays of an initialization that waited; nothing happens where none waits."""
         if not self._deferred_init:
             return
-        if not shape_is_known(self._shape):
+        if not shape_is_known(self.shape):
             raise ArgumentError(
                 f"Cannot initialize Parameter '{self.name}' because it has invalid shape: {self.shape}. "
                 "Please specify in_units, in_channels, etc for `Block`s."
@@ -237,6 +241,8 @@ class Parameter:
 
     def _place(self, value: NDArray, contexts: list[Context]) -> None:
         """Put a value on the contexts, into the arrays that are there already where they fit."""
+        if modes.np_array:
+            value = value.as_np_ndarray()
         if self._data is not None and self._ctx_list == contexts:
             for array in self._data:
                 _overwrite(array, value)
@@ -259,6 +265,8 @@ class Parameter:
             nd.zeros(array.shape, dtype=array.dtype, ctx=array.context, stype=self._grad_stype)
             for array in self._data
         ]
+        if self._data[0]._np_semantics:
+            fresh = [gradient.as_np_ndarray() for gradient in fresh]
         if self._grad is not None and len(self._grad) == len(fresh):
             for old, new in zip(self._grad, fresh):
                 _overwrite(old, new)

@@ -130,7 +130,9 @@ def _restore(block: Block, model: Mapping[str, Any], counter: list[int]) -> None
         block._cached_graph = (inputs, load_json(entry["symbol"]))  # type: ignore[attr-defined]
         block._active = True  # type: ignore[attr-defined]
     own = block.params
-    renamed = [(f"{block.name}_{name[len(own.prefix) :]}", parameter) for name, parameter in own.items()]
+    renamed = {f"{block.name}_{name[len(own.prefix) :]}": parameter for name, parameter in own.items()}
+    for name, parameter in renamed.items():
+        parameter._rename(name)
     own._params.clear()
     own._params.update(renamed)
     for child in block._children.values():

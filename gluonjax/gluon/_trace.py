@@ -19,6 +19,13 @@ from gluonjax.ndarray._cached import CachedGraph
 from gluonjax.symbol import Symbol
 
 
+WRONG_INPUTS = (
+    "In HybridBlock, there must be one NDArray or one Symbol in the input. Please check the type of the args.\n"
+)
+# What ``flatten`` returns for one array and no keyword arguments.
+SINGLE = ((0,), ("dict", (), ()))
+
+
 def tensors(value: Any) -> Iterator[Any]:
     """All arrays and symbols in nested lists, tuples and dictionaries."""
     if isinstance(value, (NDArray, Symbol)):
@@ -31,11 +38,48 @@ def tensors(value: Any) -> Iterator[Any]:
             yield from tensors(entry)
 
 
-def flatten(value: Any, where: str) -> tuple[list[Any], Any]:
+def kind_of_inputs(value: Any) -> Any:
+    """The first array or symbol among the arguments, after checking that they are all of one kind."""
+    found = tensors(value)
+    first = next(found, None)
+    if first is None:
+        raise ArgumentError(WRONG_INPUTS)
+    symbolic = isinstance(first, Symbol)
+    if any(isinstance(other, Symbol) is not symbolic for other in found):
+        raise ArgumentError(
+            "In HybridBlock, we do not support mixed NDArrays and Symbols types for the input. Please check the type "
+            "of the args.\n"
+        )
+    return first
+
+
+def check_one_context(leaves: list[Any]) -> None:
+    """Refuse arrays of several devices; pinned and shared memory count as the CPU."""
+    first = leaves[0]._cell.ctx
+    for leaf in leaves:
+        if leaf._cell.ctx is not first:
+            break
+    else:
+        return
+    contexts = {leaf.context for leaf in leaves}
+    if len({(one.device_type.partition("_")[0], one.device_id) for one in contexts}) > 1:
+        raise ArgumentError(
+            "Find multiple contexts in the input, After hybridized, the HybridBlock only supports one input "
+            "context. You can print the ele.ctx in the input arguments to inspect their contexts. "
+            f"Find all contexts = {contexts}"
+        )
+
+
+def flatten(value: Any, where: str, plain: bool = False) -> tuple[list[Any], Any]:
     """The tensors of nested containers, and a hashable format to put them back.
 
     Formats: 0 a tensor, -1 None, n > 0 a symbol with n outputs, a tuple for a list, ("dict", keys, parts), or
-    ("value", x) for anything else, which becomes part of the structure.
+    ("value", x, type) for anything else, which becomes part of the structure.
+
+    Args:
+        value: nested lists, tuples and dictionaries.
+        where: what errors call it.
+        plain: numbers and texts are allowed: in keyword arguments and dictionaries, which MXNet does not have here.
     """
     if isinstance(value, NDArray):
         return [value], 0
@@ -45,13 +89,14 @@ def flatten(value: Any, where: str) -> tuple[list[Any], Any]:
     if value is None:
         return [], -1
     if isinstance(value, (list, tuple)):
-        parts = [flatten(entry, where) for entry in value]
+        parts = [flatten(entry, where, plain) for entry in value]
         return [leaf for leaves, _ in parts for leaf in leaves], tuple(form for _, form in parts)
     if isinstance(value, dict):
-        parts = [flatten(entry, where) for entry in value.values()]
+        parts = [flatten(entry, where, where == "input") for entry in value.values()]
         return [leaf for leaves, _ in parts for leaf in leaves], ("dict", tuple(value), tuple(f for _, f in parts))
-    if where == "input" and isinstance(value, (bool, int, float, str, slice, type)):
-        return [], ("value", value)
+    if plain and isinstance(value, (bool, int, float, str, slice, type)):
+        # 1, 1.0 and True are equal, but not the same argument.
+        return [], ("value", value, type(value))
     raise ArgumentError(
         f"When hybridized, the {where} of HybridBlock must be (nested) list of Symbol or NDArray, but got "
         f"{value} of type {type(value)}"
@@ -91,6 +136,8 @@ class Trace:
         self.output = output
         self.out_format = out_format
         self.by_shape = by_shape
+        # True where the graph cannot be compiled, because shapes in it depend on values; known once prepared.
+        self.needs_values = False
         self._cached: CachedGraph | None = None
         self._sources: list[Any] = []
 
@@ -114,15 +161,24 @@ class Trace:
                 )
         self._sources = sources
         self._cached = cached
+        self.needs_values = cached.needs_values
+        self._warn_of_unused(params)
+
+    def _warn_of_unused(self, params: dict[str, Any]) -> None:
+        used = {source if isinstance(source, int) else source.name for source in self._sources}
+        for index in range(len(self.inputs)):
+            if index not in used:
+                warnings.warn(
+                    f"The {index}-th input to HybridBlock is not used by any computation. Is this intended?",
+                    stacklevel=7,
+                )
+        idle = ", ".join(sorted(name for name in params if name not in used))
+        if idle:
+            warnings.warn(f"Parameter {idle} is not used by any computation. Is this intended?", stacklevel=7)
 
     def parameters(self) -> list[Any]:
         """The parameters that the graph reads, in its order."""
         return [source for source in self._sources if not isinstance(source, int)]
-
-    @property
-    def needs_values(self) -> bool:
-        assert self._cached is not None
-        return self._cached.needs_values
 
     def __call__(self, leaves: list[Any], context: Any) -> Any:
         """Run on the tensors among the arguments."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from gluonjax._base.errors import MXNetError
 from gluonjax.kvstore._errors import StoreArgumentError
-from gluonjax.ndarray.ndarray import NDArray
 
 
 class TwoBit:
@@ -26,10 +25,10 @@ class TwoBit:
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
-        self._residuals: dict[tuple[Any, int], NDArray] = {}
+        self._residuals: dict[tuple[Any, int], Any] = {}
 
-    def apply(self, key: Any, device: int, gradient: NDArray) -> NDArray:
-        """What arrives on the other side in place of the gradient."""
+    def apply(self, key: Any, device: int, gradient: Any) -> Any:
+        """The NDArray that arrives on the other side in place of the gradient."""
         total = gradient
         before = self._residuals.get((key, device))
         if before is not None:

@@ -37,5 +37,7 @@ def _walk(keys: Any, values: Any, call: str) -> list[Pair]:
         raise StoreArgumentError(f"{call}: unexpected type for keys: {type(keys)}; a key is an int or a text")
     arrays: Sequence[Any] = [values] if isinstance(values, NDArray) else values
     if not isinstance(arrays, (list, tuple)) or not all(isinstance(one, NDArray) for one in arrays):
-        raise StoreArgumentError(f"{call}: the value of key {keys!r} must be an NDArray or a list of them, got {values!r}")
+        raise StoreArgumentError(
+            f"{call}: the value of key {keys!r} must be an NDArray or a list of them, got {values!r}"
+        )
     return [(keys, list(arrays))]

@@ -18,10 +18,10 @@ KNOWN_PARTS = ("local", "device", "dist", "nccl", "p3", "horovod", "byteps")
 class KVStoreBase:
     """The interface of stores. A class of one's own derives from it and is registered::
 
-        @mx.kv.KVStoreBase.register
-        class MyStore(mx.kv.KVStoreBase): ...
+    @mx.kv.KVStoreBase.register
+    class MyStore(mx.kv.KVStoreBase): ...
 
-        store = mx.kv.create("mystore")
+    store = mx.kv.create("mystore")
     """
 
     OPTIMIZER: ClassVar[str] = "optimizer"
@@ -132,7 +132,7 @@ class TestStore(KVStoreBase):
         return 1
 
 
-def _several(arrays: Any) -> list[NDArray]:
+def _several(arrays: Any) -> list[Any]:
     return [arrays] if isinstance(arrays, NDArray) else list(arrays)
 
 

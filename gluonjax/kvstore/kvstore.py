@@ -38,7 +38,7 @@ class KVStore(KVStoreBase):
     [2.0, 2.0]
     """
 
-    def __init__(self, handle: str = "local") -> None:
+    def __init__(self, handle: str) -> None:
         if "dist" in handle and int(os.environ.get("DMLC_NUM_WORKER", "1")) > 1:
             raise MXNetError(
                 f"kvstore '{handle}': DMLC_NUM_WORKER is {os.environ['DMLC_NUM_WORKER']}, but parameter servers do not "
@@ -92,8 +92,10 @@ class KVStore(KVStoreBase):
 
     def _check_kind(self, name: Key, call: str) -> None:
         if self._arrays and type(next(iter(self._arrays))) is not type(name):
-            raise MXNetError(f"{call}: Mixed key types are not allowed: this store has keys like "
-                             f"{next(iter(self._arrays))!r}, got {name!r}")  # fmt: skip
+            raise MXNetError(
+                f"{call}: Mixed key types are not allowed: this store has keys like "
+                f"{next(iter(self._arrays))!r}, got {name!r}"
+            )
 
     def _kept(self, name: Key, call: str) -> NDArray:
         found = self._arrays.get(name)
@@ -122,14 +124,9 @@ class KVStore(KVStoreBase):
     def _sum(self, name: Key, arrays: list[NDArray], kept: NDArray) -> NDArray:
         if self._compression is not None:
             arrays = [self._compression.apply(name, place, one) for place, one in enumerate(arrays)]
-        gathered = [one.as_in_context(kept.context) for one in arrays]
-        if len(gathered) == 1:
-            return gathered[0].copy()
-        if all(one.stype == "default" for one in gathered):
-            return nd.add_n(*gathered)
-        total = gathered[0]
-        for one in gathered[1:]:
-            total = total + one
+        total: Any = arrays[0].copyto(kept.context)
+        for one in arrays[1:]:
+            total = total + one.as_in_context(kept.context)
         return total
 
     def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
@@ -208,7 +205,8 @@ class KVStore(KVStoreBase):
         """
         if "device" not in self.type and "dist" not in self.type:
             raise MXNetError(
-                f"Gradient compression is not supported for this type of kvstore ('{self.type}'); use 'device' or 'dist'"
+                f"Gradient compression is not supported for this type of kvstore ('{self.type}'); "
+                "use 'device' or 'dist_sync'"
             )
         self._compression = compression_of(compression_params)
 
@@ -244,4 +242,3 @@ class KVStore(KVStoreBase):
 def pairs_of_rows(keys: Any, row_ids: Any) -> list[tuple[Key, list[NDArray]]]:
     """``row_ids`` of ``row_sparse_pull`` by key."""
     return pairs_of(keys, row_ids, "row_sparse_pull (row_ids)")
-

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gluonjax._base.errors import MXNetError
+from gluonjax.kvstore.base import create as create
 from gluonjax.optimizer._pickles import load_states
 
 # MXNet's number of the command that carries an optimizer.
@@ -33,7 +34,9 @@ class KVStoreServer:
                 logging.basicConfig(level=logging.DEBUG, format=head)
                 self.init_logginig = True
             if cmd_id != SET_OPTIMIZER:
-                raise MXNetError(f"KVStoreServer: unknown command ({cmd_id}, {cmd_body!r}); {SET_OPTIMIZER} sets the optimizer")
+                raise MXNetError(
+                    f"KVStoreServer: unknown command ({cmd_id}, {cmd_body!r}); {SET_OPTIMIZER} sets the optimizer"
+                )
             body = cmd_body.encode("latin-1") if isinstance(cmd_body, str) else cmd_body
             self.kvstore.set_optimizer(load_states(body))
 

@@ -14,9 +14,14 @@ from gluonjax.ndarray import NDArray
 
 
 def requests_of(
-    grad_req: Any, arg_names: Sequence[str], param_names: Sequence[str], fixed_names: Sequence[str],
-    data_names: Sequence[str], for_training: bool, inputs_need_grad: bool,
-) -> dict[str, str]:  # fmt: skip
+    grad_req: Any,
+    arg_names: Sequence[str],
+    param_names: Sequence[str],
+    fixed_names: Sequence[str],
+    data_names: Sequence[str],
+    for_training: bool,
+    inputs_need_grad: bool,
+) -> dict[str, str]:
     """'write', 'add' or 'null' for every argument.
 
     A single request holds for what is trained, and for data where its gradient is wanted; lists and dicts are taken

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from gluonjax._base.errors import MXNetError
 
 
@@ -29,3 +31,8 @@ def require(condition: bool, call: str, needed: str) -> None:
     """Raise ModuleStateError unless the condition holds."""
     if not condition:
         raise ModuleStateError(f"{call}: call {needed} first")
+
+
+def missing(module: object, method: str) -> NoReturn:
+    """Say that a module class does not define what every module must."""
+    raise MissingMethod(f"{type(module).__name__} does not define {method}; modules must")

@@ -35,16 +35,15 @@ class DeviceMesh:
         self.replicated = NamedSharding(self.mesh, PartitionSpec())
         self._copies: weakref.WeakKeyDictionary[Any, tuple[Any, Any]] = weakref.WeakKeyDictionary()
 
-    def replicate(self, holder: Any, value: Any) -> Any:
-        """The value on every device.
-
-        Args:
-            holder: the cell that holds it, under which the replicated form is remembered.
-        """
-        known = self._copies.get(holder)
-        if known is not None and known[0] is value:
-            return known[1]
-        return jax.device_put(value, self.replicated)
+    def replicas(self, handles: Sequence[Any]) -> list[Any]:
+        """The values of arrays on every device; replicas of the last step's results are taken as they are."""
+        values = []
+        for handle in handles:
+            own = handle._value
+            known = self._copies.get(handle._cell)
+            unchanged = known is not None and known[0] is own
+            values.append(known[1] if known is not None and unchanged else jax.device_put(own, self.replicated))
+        return values
 
     def deal(self, value: Any, axis: int) -> Any:
         """The value cut along its batch axis; whole on every device where it has none."""

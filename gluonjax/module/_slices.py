@@ -51,7 +51,7 @@ def deal(array: Any, axis: int, slices: Sequence[slice], contexts: Sequence[Any]
     if len(slices) == 1:
         return [array]
     return [
-        nd.slice_axis(array, axis=axis, begin=piece.start, end=piece.stop).as_in_context(context)
+        array.slice_axis(axis=axis, begin=piece.start, end=piece.stop).as_in_context(context)
         for piece, context in zip(slices, contexts)
     ]
 

@@ -30,9 +30,11 @@ class TrainingStep:
     """
 
     def __init__(
-        self, group: DataParallelExecutorGroup, updater: Any,
+        self,
+        group: DataParallelExecutorGroup,
+        updater: Any,
         reduce: Callable[[list[str], list[NDArray]], None] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.group = group
         self.updater = updater
         self.reduce = reduce
@@ -40,9 +42,7 @@ class TrainingStep:
         numbers = {name: index for index, name in self.optimizer.idx2name.items()}
         if not all(name in numbers for name in group.param_names):
             numbers = {name: index for index, name in enumerate(group.param_names)}
-        self.indices = {
-            name: numbers[name] for name in group.param_names if group.grad_req.get(name, "null") != "null"
-        }
+        self.indices = {name: numbers[name] for name in group.param_names if group.grad_req.get(name, "null") != "null"}
         self.mesh = mesh_of(group.contexts)
         home = group.contexts[0].jax_device
         arrays = [*group.args.values(), *group.auxs.values()]
@@ -54,6 +54,7 @@ class TrainingStep:
             and all(array.context.jax_device == home and array.stype == "default" for array in arrays)
         )
         self._programs: dict[Any, _Program] = {}
+        self._operands: _Operands | None = None
 
     @property
     def optimizer(self) -> Any:
@@ -88,48 +89,59 @@ class TrainingStep:
         group.flush_family()
         group.pending = pending
         group._replay = None  # frees the last step's parameters before this one needs memory
-        names, indices = list(self.indices), list(self.indices.values())
-        weights = [group.args[name] for name in names]
-        states = fused.states_of(self.updater, indices, weights)
+        operands = self._operands_now()
         mesh = self.mesh if self.mesh is not None and self.mesh.fits(group.batch_size) else None
-        program = self._program(weights, states, mesh)
-        hyper = fused.hyper_of(self.optimizer, indices)
-        aux = [group.auxs[name] for name in group.aux_names]
-        key = rng.take_keys(program.lowered.key_count) if program.lowered.key_count else None
-        handles = [*weights, *aux, *_leaves(states)]
+        program = self._program(operands, mesh)
+        hyper = fused.hyper_of(self.optimizer, operands.indices)
+        count = program.lowered.key_count
+        key = rng.take_keys(count) if count else None
+        inputs = [group.args[name] for name in program.rest]
+        weights, aux, leaves = operands.weights, operands.aux, operands.leaves
         if mesh is None:
-            values = {id(one): one._value for one in handles}
-            rest = [group.args[name]._value for name in program.rest]
+            given = ([one._value for one in weights], [one._value for one in inputs], [one._value for one in aux], key)
+            state = [one._value for one in leaves]
         else:
-            values = {id(one): mesh.replicate(one._cell, one._value) for one in handles}
-            rest = [mesh.deal(group.args[name]._value, group.input_axes.get(name, -1)) for name in program.rest]
-        inputs = ([values[id(one)] for one in weights], rest, [values[id(one)] for one in aux], key)
-        outputs, new_weights, new_states, new_aux = _launch(
-            program.step, *inputs, [values[id(one)] for one in _leaves(states)], hyper
-        )
-        changed = [*zip(weights, new_weights), *zip(aux, new_aux), *zip(_leaves(states), new_states)]
-        for handle, value in changed:
-            handle._write(value if mesh is None else mesh.keep(handle._cell, value))
-        inflight.note(tuple(new_weights))
+            axes = [group.input_axes.get(name, -1) for name in program.rest]
+            dealt = [mesh.deal(one._value, axis) for one, axis in zip(inputs, axes)]
+            given = (mesh.replicas(weights), dealt, mesh.replicas(aux), key)
+            state = mesh.replicas(leaves)
+        outputs, *results = _launch(program.step, *given, state, hyper)
+        for handles, values in zip((weights, leaves, aux), results):
+            for handle, value in zip(handles, values):
+                handle._write(value if mesh is None else mesh.keep(handle._cell, value))
+        inflight.note(tuple(results[0]))
         home = outputs if mesh is None else [mesh.take_home(value) for value in outputs]
 
         def replay() -> tuple[Any, dict[str, Any]]:
-            again, gradients = _launch(program.gradients, *inputs)
+            again, gradients = _launch(program.gradients, *given)
             if mesh is not None:
                 again, gradients = ([mesh.take_home(one) for one in values] for values in (again, gradients))
-            return again, dict(zip(names, gradients))
+            return again, dict(zip(operands.names, gradients))
 
         group.finish_step([wrap(value, group.contexts[0]) for value in home], replay)
 
-    def _program(self, weights: list[NDArray], states: Any, mesh: DeviceMesh | None) -> _Program:
-        masters = fused.masters_of(self.optimizer, weights)
+    def _operands_now(self) -> _Operands:
+        """The arrays of a step; looked up anew only when the group or the optimizer has got other ones."""
+        group, found = self.group, self._operands
+        names = list(self.indices) if found is None else found.names
+        indices = list(self.indices.values()) if found is None else found.indices
+        weights = (
+            [group.args[name] for name in names] if found is None or found.args is not group.args else found.weights
+        )
+        states = fused.states_of(self.updater, indices, weights)
+        if found is None or found.args is not group.args or any(a is not b for a, b in zip(states, found.states)):
+            aux = [group.auxs[name] for name in group.aux_names]
+            masters = fused.masters_of(self.optimizer, weights)
+            found = self._operands = _Operands(group.args, names, indices, weights, aux, states, masters)
+        return found
+
+    def _program(self, operands: _Operands, mesh: DeviceMesh | None) -> _Program:
         lowered = _lowered(self.group)
-        structure = jax.tree.structure(fused.values_of(states))
-        key = (id(lowered), self.optimizer.rule_key(), masters, structure, mesh is None)
+        key = (id(lowered), self.optimizer.rule_key(), operands.masters, operands.structure, mesh is None)
         found = self._programs.get(key)
         if found is None:
-            rules = fused.apply_rules(self.optimizer, masters)
-            found = self._programs[key] = _Program(lowered, list(self.indices), rules, structure, mesh)
+            rules = fused.apply_rules(self.optimizer, operands.masters)
+            found = self._programs[key] = _Program(lowered, operands.names, rules, operands.structure, mesh)
         return found
 
     def compilations(self) -> int:
@@ -141,13 +153,26 @@ def _lowered(group: DataParallelExecutorGroup) -> Lowered:
     return group.executor._lowered(True)
 
 
-def _leaves(states: Any) -> list[NDArray]:
-    """The arrays of all states in the order in which JAX flattens them."""
-    if states is None:
-        return []
-    if isinstance(states, (list, tuple)):
-        return [leaf for one in states for leaf in _leaves(one)]
-    return [states]
+class _Operands:
+    """The arrays that a step reads and writes."""
+
+    def __init__(
+        self,
+        args: dict[str, NDArray],
+        names: list[str],
+        indices: list[Any],
+        weights: list[NDArray],
+        aux: list[NDArray],
+        states: list[Any],
+        masters: tuple[bool, ...],
+    ) -> None:
+        self.args, self.names, self.indices = args, names, indices
+        self.weights, self.aux, self.states, self.masters = weights, aux, states, masters
+        self.leaves, self.structure = jax.tree.flatten(_tuples(states), is_leaf=lambda one: isinstance(one, NDArray))
+
+
+def _tuples(states: Any) -> Any:
+    return tuple(_tuples(one) for one in states) if isinstance(states, (list, tuple)) else states
 
 
 def _launch(program: Any, *inputs: Any) -> Any:
@@ -187,8 +212,7 @@ class _Program:
         def step(weights: Any, rest: Any, aux: Any, key: Any, leaves: Any, hyper: Any) -> Any:
             self.traces += 1  # runs while tracing only
             outputs, gradients, new_aux = differentiate(weights, rest, aux, key)
-            states = jax.tree.unflatten(structure, leaves)
-            new_weights, new_states = rules(weights, gradients, states, hyper)
+            new_weights, new_states = rules(weights, gradients, jax.tree.unflatten(structure, leaves), hyper)
             return list(outputs), new_weights, jax.tree.leaves(new_states), list(new_aux)
 
         def gradients_only(weights: Any, rest: Any, aux: Any, key: Any) -> Any:

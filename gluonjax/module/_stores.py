@@ -1,14 +1,49 @@
-"""What a module does with a key-value store: mostly nothing, for one program updates the parameters of all devices."""
+"""A module's optimizer, and what a key-value store does for it.
+
+Mostly nothing: one program updates the parameters of all devices.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
+from gluonjax import optimizer as opt
 from gluonjax._base.errors import ArgumentTypeError
 from gluonjax.kvstore import KVStore, KVStoreBase, create
 from gluonjax.module._step import TrainingStep
 from gluonjax.module.executor_group import DataParallelExecutorGroup
+
+
+def make_optimizer(optimizer: Any, parameters: Any, symbol: Any, param_names: Sequence[str], batch: int) -> Any:
+    """The Optimizer that ``init_optimizer(optimizer=..., optimizer_params=...)`` means.
+
+    Args:
+        batch: how many samples a gradient is summed over.
+    """
+    names = dict(enumerate(param_names))
+    if isinstance(optimizer, str):
+        options = {"rescale_grad": 1.0 / batch, **dict(parameters)}
+        return opt.create(optimizer, sym=symbol, param_idx2name=names, **options)
+    if not isinstance(optimizer, opt.Optimizer):
+        return opt.OptaxOptimizer(optimizer, rescale_grad=1.0 / batch, param_idx2name=names)
+    if not math.isclose(optimizer.rescale_grad, 1.0 / batch):
+        warnings.warn(
+            "Optimizer created manually outside Module but rescale_grad is not normalized to 1.0/batch_size/"
+            f"num_workers ({optimizer.rescale_grad} vs. {1.0 / batch}). Is this intended?",
+            stacklevel=3,
+        )
+    if not optimizer.idx2name:
+        optimizer.idx2name = names
+    return optimizer
+
+
+def workers(store: KVStoreBase | None) -> int:
+    """Over the batches of how many workers a gradient is summed."""
+    return store.num_workers if store is not None and "dist" in store.type and "_sync" in store.type else 1
 
 
 def find_store(kvstore: Any, contexts: int, compression: Any) -> KVStoreBase | None:

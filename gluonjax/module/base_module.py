@@ -10,10 +10,11 @@ from typing import Any
 
 from gluonjax import metric as metrics
 from gluonjax import ndarray as nd
+from gluonjax.context import cpu as cpu
 from gluonjax.initializer import Uniform
-from gluonjax.io import DataDesc
+from gluonjax.io import DataBatch, DataDesc, DataIter
 from gluonjax.model import BatchEndParam
-from gluonjax.module._errors import MissingMethod, ModuleArgumentError, NameMismatchError, require
+from gluonjax.module._errors import ModuleArgumentError, NameMismatchError, missing, require
 
 
 def as_list(value: Any) -> list[Any]:
@@ -85,9 +86,16 @@ class BaseModule:
         self.backward()
 
     def score(
-        self, eval_data: Any, eval_metric: Any, num_batch: int | None = None, batch_end_callback: Any = None,
-        score_end_callback: Any = None, reset: bool = True, epoch: int = 0, sparse_row_id_fn: Any = None,
-    ) -> list[tuple[str, float]]:  # fmt: skip
+        self,
+        eval_data: Any,
+        eval_metric: Any,
+        num_batch: int | None = None,
+        batch_end_callback: Any = None,
+        score_end_callback: Any = None,
+        reset: bool = True,
+        epoch: int = 0,
+        sparse_row_id_fn: Any = None,
+    ) -> list[tuple[str, float]]:
         """Evaluate a metric over an iterator and return its names and values."""
         require(self.binded and self.params_initialized, "score", "bind() and init_params()")
         if reset:
@@ -131,9 +139,14 @@ class BaseModule:
         return [out[0 : out.shape[0] - pad] for out in self.get_outputs()]
 
     def predict(
-        self, eval_data: Any, num_batch: int | None = None, merge_batches: bool = True, reset: bool = True,
-        always_output_list: bool = False, sparse_row_id_fn: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        merge_batches: bool = True,
+        reset: bool = True,
+        always_output_list: bool = False,
+        sparse_row_id_fn: Any = None,
+    ) -> Any:
         """Outputs for every batch, joined along the first axis unless ``merge_batches`` is False.
 
         Args:
@@ -141,13 +154,9 @@ class BaseModule:
         """
         require(self.binded and self.params_initialized, "predict", "bind() and init_params()")
         if hasattr(eval_data, "shape"):
-            from gluonjax.io import DataBatch
-
             array = eval_data if isinstance(eval_data, nd.NDArray) else nd.array(eval_data)
             self.forward(DataBatch([array]), is_train=False)
             return self.get_outputs()[0]
-        from gluonjax.io import DataIter
-
         if not isinstance(eval_data, DataIter):
             raise NameMismatchError(f"eval_data must be of type NDArray or DataIter, got {type(eval_data).__name__}")
         collected = [
@@ -165,14 +174,29 @@ class BaseModule:
         return merged[0] if len(merged) == 1 and not always_output_list else merged
 
     def fit(
-        self, train_data: Any, eval_data: Any = None, eval_metric: Any = "acc", epoch_end_callback: Any = None,
-        batch_end_callback: Any = None, kvstore: Any = "local", optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),), eval_end_callback: Any = None,
-        eval_batch_end_callback: Any = None, initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's signature
-        arg_params: Any = None, aux_params: Any = None, allow_missing: bool = False, force_rebind: bool = False,
-        force_init: bool = False, begin_epoch: int = 0, num_epoch: int | None = None, validation_metric: Any = None,
-        monitor: Any = None, sparse_row_id_fn: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        train_data: Any,
+        eval_data: Any = None,
+        eval_metric: Any = "acc",
+        epoch_end_callback: Any = None,
+        batch_end_callback: Any = None,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        eval_end_callback: Any = None,
+        eval_batch_end_callback: Any = None,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's signature
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_rebind: bool = False,
+        force_init: bool = False,
+        begin_epoch: int = 0,
+        num_epoch: int | None = None,
+        validation_metric: Any = None,
+        monitor: Any = None,
+        sparse_row_id_fn: Any = None,
+    ) -> None:
         """Train for ``num_epoch`` epochs.
 
         Args:
@@ -184,9 +208,11 @@ class BaseModule:
         if num_epoch is None:
             raise ModuleArgumentError("please specify number of epochs: fit(..., num_epoch=N)")
         self.bind(
-            data_shapes=train_data.provide_data, label_shapes=train_data.provide_label, for_training=True,
+            data_shapes=train_data.provide_data,
+            label_shapes=train_data.provide_label,
+            for_training=True,
             force_rebind=force_rebind,
-        )  # fmt: skip
+        )
         if monitor is not None:
             self.install_monitor(monitor)
         self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
@@ -205,9 +231,12 @@ class BaseModule:
                 callback(epoch, self.symbol, current_args, current_aux)
             if eval_data is not None:
                 scores = self.score(
-                    eval_data, validation, score_end_callback=eval_end_callback,
-                    batch_end_callback=eval_batch_end_callback, epoch=epoch,
-                )  # fmt: skip
+                    eval_data,
+                    validation,
+                    score_end_callback=eval_end_callback,
+                    batch_end_callback=eval_batch_end_callback,
+                    epoch=epoch,
+                )
                 for name, value in scores:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
@@ -254,16 +283,116 @@ class BaseModule:
         self.set_params(groups["arg"], groups["aux"])
 
     def set_params(
-        self, arg_params: Any, aux_params: Any, allow_missing: bool = False, force_init: bool = True,
+        self,
+        arg_params: Any,
+        aux_params: Any,
+        allow_missing: bool = False,
+        force_init: bool = True,
         allow_extra: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Assign parameter and auxiliary state values."""
         self.init_params(
-            initializer=None, arg_params=arg_params, aux_params=aux_params, allow_missing=allow_missing,
-            force_init=force_init, allow_extra=allow_extra,
-        )  # fmt: skip
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
 
     # -- what subclasses provide ----------------------------------------------------------------------------
+
+    @property
+    def data_names(self) -> Any:
+        """Names of the data inputs."""
+        missing(self, "data_names")
+
+    @property
+    def output_names(self) -> Any:
+        """Names of the outputs."""
+        missing(self, "output_names")
+
+    @property
+    def data_shapes(self) -> Any:
+        """Descriptions of the data inputs."""
+        missing(self, "data_shapes")
+
+    @property
+    def label_shapes(self) -> Any:
+        """Descriptions of the label inputs."""
+        missing(self, "label_shapes")
+
+    @property
+    def output_shapes(self) -> Any:
+        """Names and shapes of the outputs."""
+        missing(self, "output_shapes")
+
+    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Copies of the parameters and of the auxiliary states."""
+        missing(self, "get_params()")
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's signature
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters and auxiliary states their values."""
+        missing(self, "init_params()")
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Get ready for inputs of given shapes."""
+        missing(self, "bind()")
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Make the optimizer."""
+        missing(self, "init_optimizer()")
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Compute the outputs of a batch."""
+        missing(self, "forward()")
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Compute the gradients of the last forward."""
+        missing(self, "backward()")
+
+    def update(self) -> None:
+        """Update the parameters with the gradients of the last backward."""
+        missing(self, "update()")
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """The outputs of the last forward."""
+        missing(self, "get_outputs()")
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """The gradients of the data inputs."""
+        missing(self, "get_input_grads()")
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Let a metric see labels and outputs."""
+        missing(self, "update_metric()")
+
+    def install_monitor(self, mon: Any) -> None:
+        """Watch the computation with a Monitor."""
+        missing(self, "install_monitor()")
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
         """Get ready for a batch that will be processed next."""
@@ -281,24 +410,6 @@ class BaseModule:
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Set the values of the state inputs; there are none by default."""
         require(self.binded and self.params_initialized, "set_states", "bind() and init_params()")
-
-
-def _abstract(name: str) -> Any:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise MissingMethod(f"{type(self).__name__} does not define {name}(); modules must")
-
-    method.__name__ = name
-    method.__doc__ = f"Defined by subclasses: see ``Module.{name}``."
-    return method
-
-
-for _name in (
-    "bind init_params init_optimizer forward backward update update_metric get_outputs get_input_grads get_params "
-    "install_monitor"
-).split():
-    setattr(BaseModule, _name, _abstract(_name))
-for _name in ("data_names", "output_names", "data_shapes", "label_shapes", "output_shapes"):
-    setattr(BaseModule, _name, property(_abstract(_name)))
 
 
 def _as_metric(metric: Any) -> metrics.EvalMetric:

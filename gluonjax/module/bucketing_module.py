@@ -32,10 +32,17 @@ class BucketingModule(BaseModule):
     """
 
     def __init__(
-        self, sym_gen: Callable[[Any], Generated], default_bucket_key: Any = None, logger: Any = logging,
-        context: Any = None, work_load_list: Any = None, fixed_param_names: Any = None, state_names: Any = None,
-        group2ctxs: Any = None, compression_params: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        sym_gen: Callable[[Any], Generated],
+        default_bucket_key: Any = None,
+        logger: Any = logging,
+        context: Any = None,
+        work_load_list: Any = None,
+        fixed_param_names: Any = None,
+        state_names: Any = None,
+        group2ctxs: Any = None,
+        compression_params: Any = None,
+    ) -> None:
         super().__init__(logger=logger)
         if default_bucket_key is None:
             raise ModuleArgumentError("BucketingModule: give default_bucket_key, the key of the largest bucket")
@@ -45,14 +52,20 @@ class BucketingModule(BaseModule):
         self._default_bucket_key = default_bucket_key
         self._context = context
         self._options = {
-            "context": context, "work_load_list": work_load_list, "fixed_param_names": fixed_param_names,
-            "state_names": state_names, "group2ctxs": group2ctxs, "compression_params": compression_params,
-        }  # fmt: skip
+            "context": context,
+            "work_load_list": work_load_list,
+            "fixed_param_names": fixed_param_names,
+            "state_names": state_names,
+            "group2ctxs": group2ctxs,
+            "compression_params": compression_params,
+        }
         symbol, data_names, label_names = self._generate(default_bucket_key)
         for names, kind, strict in (
-            (data_names, "data", True), (label_names, "label", False), (state_names, "state", True),
+            (data_names, "data", True),
+            (label_names, "label", False),
+            (state_names, "state", True),
             (fixed_param_names, "fixed_param", True),
-        ):  # fmt: skip
+        ):
             check_input_names(symbol, list(names or ()), kind, strict)
         self._buckets: dict[Any, Module] = {}
         self._curr_module: Module | None = None
@@ -124,9 +137,14 @@ class BucketingModule(BaseModule):
         return module.get_params()
 
     def init_params(
-        self, initializer: Any = Uniform(0.01), arg_params: Any = None,  # noqa: B008 - MXNet's signature
-        aux_params: Any = None, allow_missing: bool = False, force_init: bool = False, allow_extra: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's signature
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Give parameters and auxiliary states their values; see ``Module.init_params``."""
         if self.params_initialized and not force_init:
             return
@@ -136,17 +154,19 @@ class BucketingModule(BaseModule):
         self.params_initialized = True
 
     def set_params(
-        self, arg_params: Any, aux_params: Any, allow_missing: bool = False, force_init: bool = True,
+        self,
+        arg_params: Any,
+        aux_params: Any,
+        allow_missing: bool = False,
+        force_init: bool = True,
         allow_extra: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Assign values to parameters and auxiliary states; see ``Module.set_params``."""
         if not allow_missing:
             self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
         if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2
-            )
+            warnings.warn("Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2)
             return
         self._current().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
         self._params_dirty = True
@@ -155,9 +175,15 @@ class BucketingModule(BaseModule):
     # -- binding ---------------------------------------------------------------------------------------------
 
     def bind(
-        self, data_shapes: Any, label_shapes: Any = None, for_training: bool = True, inputs_need_grad: bool = False,
-        force_rebind: bool = False, shared_module: Any = None, grad_req: Any = "write",
-    ) -> None:  # fmt: skip
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
         """Allocate arrays for the default bucket, with the given input shapes; other buckets follow as they come."""
         if shared_module is not None:
             raise ModuleArgumentError("shared_module for BucketingModule is not supported")
@@ -186,9 +212,13 @@ class BucketingModule(BaseModule):
             module = self._make(bucket_key)
         if not module.binded:
             module.bind(
-                data_shapes, label_shapes, self.for_training, self.inputs_need_grad,
-                shared_module=self._buckets[self._default_bucket_key], grad_req=self._grad_req,
-            )  # fmt: skip
+                data_shapes,
+                label_shapes,
+                self.for_training,
+                self.inputs_need_grad,
+                shared_module=self._buckets[self._default_bucket_key],
+                grad_req=self._grad_req,
+            )
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
             self._buckets[bucket_key] = module
@@ -214,9 +244,12 @@ class BucketingModule(BaseModule):
     # -- training --------------------------------------------------------------------------------------------
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = (("learning_rate", 0.01),),
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make the optimizer, one for all buckets; see ``Module.init_optimizer``."""
         require(self.binded and self.params_initialized, "init_optimizer", "bind() and init_params()")
         if self.optimizer_initialized and not force_init:
@@ -243,8 +276,11 @@ class BucketingModule(BaseModule):
 
     def update(self) -> None:
         """Update the parameters with the gradients of the last backward."""
-        require(self.binded and self.params_initialized and self.optimizer_initialized, "update",
-                "bind(), init_params() and init_optimizer()")  # fmt: skip
+        require(
+            self.binded and self.params_initialized and self.optimizer_initialized,
+            "update",
+            "bind(), init_params() and init_optimizer()",
+        )
         self._params_dirty = True
         self._current().update()
 
@@ -255,8 +291,11 @@ class BucketingModule(BaseModule):
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data inputs after the last backward."""
-        require(self.binded and self.params_initialized and self.inputs_need_grad, "get_input_grads",
-                "bind(inputs_need_grad=True) and init_params()")  # fmt: skip
+        require(
+            self.binded and self.params_initialized and self.inputs_need_grad,
+            "get_input_grads",
+            "bind(inputs_need_grad=True) and init_params()",
+        )
         return self._current().get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
@@ -308,14 +347,21 @@ class BucketingModule(BaseModule):
 
     @staticmethod
     def load_dict(
-        sym_dict: Mapping[Any, Any] | None = None, sym_gen: Any = None, default_bucket_key: Any = None,
-        arg_params: Any = None, aux_params: Any = None, **kwargs: Any,
-    ) -> BucketingModule:  # fmt: skip
+        sym_dict: Mapping[Any, Any] | None = None,
+        sym_gen: Any = None,
+        default_bucket_key: Any = None,
+        arg_params: Any = None,
+        aux_params: Any = None,
+        **kwargs: Any,
+    ) -> BucketingModule:
         """A module from symbols by bucket key and parameter values, ready to be bound."""
         for name, value in (
-            ("sym_dict", sym_dict), ("sym_gen", sym_gen), ("default_bucket_key", default_bucket_key),
-            ("arg_params", arg_params), ("aux_params", aux_params),
-        ):  # fmt: skip
+            ("sym_dict", sym_dict),
+            ("sym_gen", sym_gen),
+            ("default_bucket_key", default_bucket_key),
+            ("arg_params", arg_params),
+            ("aux_params", aux_params),
+        ):
             if value is None:
                 raise ModuleArgumentError(f"BucketingModule.load: {name} is required")
         assert sym_dict is not None

@@ -40,12 +40,22 @@ class DataParallelExecutorGroup:
     """
 
     def __init__(
-        self, symbol: Any, contexts: Sequence[Context], workload: Sequence[float] | None, data_shapes: Sequence[Any],
-        label_shapes: Sequence[Any] | None, param_names: Sequence[str], for_training: bool, inputs_need_grad: bool,
-        shared_group: DataParallelExecutorGroup | None = None, logger: Any = logging,
-        fixed_param_names: Sequence[str] | None = None, grad_req: Any = "write",
-        state_names: Sequence[str] | None = None, group2ctxs: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        symbol: Any,
+        contexts: Sequence[Context],
+        workload: Sequence[float] | None,
+        data_shapes: Sequence[Any],
+        label_shapes: Sequence[Any] | None,
+        param_names: Sequence[str],
+        for_training: bool,
+        inputs_need_grad: bool,
+        shared_group: DataParallelExecutorGroup | None = None,
+        logger: Any = logging,
+        fixed_param_names: Sequence[str] | None = None,
+        grad_req: Any = "write",
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+    ) -> None:
         self.symbol = symbol
         self.contexts = list(contexts)
         self.workload = list(workload or [1] * len(self.contexts))
@@ -93,9 +103,12 @@ class DataParallelExecutorGroup:
         return axes
 
     def bind_exec(
-        self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None,
-        shared_group: DataParallelExecutorGroup | None = None, reshape: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        data_shapes: Sequence[Any],
+        label_shapes: Sequence[Any] | None,
+        shared_group: DataParallelExecutorGroup | None = None,
+        reshape: bool = False,
+    ) -> None:
         """Allocate arrays for these inputs and make the executor; parameters that exist are kept."""
         data, labels = _described(data_shapes), _described(label_shapes or ())
         self.flush()
@@ -110,9 +123,7 @@ class DataParallelExecutorGroup:
         self.shapes_of_data = [tuple(one.shape) for one in data]
         self.args, self.grads, self.auxs = plan.arrays()
         old = getattr(self, "executor", None)
-        self.executor: Executor = self.symbol.bind(
-            self.contexts[0], self.args, self.grads, self.grad_req, self.auxs
-        )
+        self.executor: Executor = self.symbol.bind(self.contexts[0], self.args, self.grads, self.grad_req, self.auxs)
         self.executor.grad_req = self.grad_req  # type: ignore[attr-defined]  # MXNet's executors carry it
         self._output_shapes, self._output_types = plan.output_shapes, plan.output_types
         self._lacks_heads: bool | None = None
@@ -176,8 +187,9 @@ class DataParallelExecutorGroup:
         """Put copies of parameters and auxiliary states, on the CPU, into two dicts."""
         self.flush()
         for names, arrays, target in (
-            (self.param_names, self.args, arg_params), (self.aux_names, self.auxs, aux_params),
-        ):  # fmt: skip
+            (self.param_names, self.args, arg_params),
+            (self.aux_names, self.auxs, aux_params),
+        ):
             target.update({name: arrays[name].copyto(Context("cpu")) for name in names if name in arrays})
 
     # -- a step in parts -------------------------------------------------------------------------------------
@@ -298,7 +310,9 @@ class DataParallelExecutorGroup:
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """The values of the state inputs."""
         self.flush()
-        return self._shown([self.args[name] for name in self.state_names], [0] * len(self.state_names), merge_multi_context)
+        return self._shown(
+            [self.args[name] for name in self.state_names], [0] * len(self.state_names), merge_multi_context
+        )
 
     def _shown(self, arrays: list[NDArray], axes: Sequence[int], merged: bool) -> list[Any]:
         if merged:
@@ -313,7 +327,7 @@ class DataParallelExecutorGroup:
         for index, name in enumerate(self.state_names):
             self.args[name][:] = value if states is None else gather(states[index], 0, self.contexts[0])
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool) -> None:
         """Let a metric see labels and outputs by name."""
         if pre_sliced:
             axes = [self.input_axes[name] for name in self.label_names]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from gluonjax import ndarray as nd
 from gluonjax import optimizer as opt
 from gluonjax._base.devices import Context, current_context
 from gluonjax._base.errors import MXNetError, did_you_mean
@@ -16,12 +14,23 @@ from gluonjax._files.atomic import atomic_write
 from gluonjax.initializer import InitDesc, Uniform
 from gluonjax.io import DataDesc
 from gluonjax.model import load_checkpoint, save_checkpoint
+from gluonjax.module._batches import descriptions_for, join_batches
 from gluonjax.module._errors import ModuleArgumentError, NameMismatchError, ParameterMissingError, require
 from gluonjax.module._step import TrainingStep
-from gluonjax.module._stores import StoreStep, enter, find_store, is_plain, step_of, updates_weights
+from gluonjax.module._stores import (
+    StoreStep,
+    enter,
+    find_store,
+    is_plain,
+    make_optimizer,
+    step_of,
+    updates_weights,
+    workers,
+)
 from gluonjax.module.base_module import BaseModule, as_list, check_input_names, parse_descriptions
 from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
+from gluonjax.ndarray import zeros as zeros
 
 
 class Module(BaseModule):
@@ -39,10 +48,18 @@ class Module(BaseModule):
     """
 
     def __init__(
-        self, symbol: Any, data_names: Any = ("data",), label_names: Any = ("softmax_label",), logger: Any = logging,
-        context: Any = None, work_load_list: Any = None, fixed_param_names: Any = None, state_names: Any = None,
-        group2ctxs: Any = None, compression_params: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        symbol: Any,
+        data_names: Any = ("data",),
+        label_names: Any = ("softmax_label",),
+        logger: Any = logging,
+        context: Any = None,
+        work_load_list: Any = None,
+        fixed_param_names: Any = None,
+        state_names: Any = None,
+        group2ctxs: Any = None,
+        compression_params: Any = None,
+    ) -> None:
         super().__init__(logger=logger)
         contexts = as_list(context if context is not None else current_context())
         if work_load_list is not None and len(work_load_list) != len(contexts):
@@ -186,9 +203,14 @@ class Module(BaseModule):
         self._params_dirty = False
 
     def init_params(
-        self, initializer: Any = Uniform(0.01), arg_params: Any = None,  # noqa: B008 - MXNet's signature
-        aux_params: Any = None, allow_missing: bool = False, force_init: bool = False, allow_extra: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's signature
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Give parameters and auxiliary states their values.
 
         Args:
@@ -208,17 +230,23 @@ class Module(BaseModule):
         group.flush_family()
         attributes = self._symbol.attr_dict()
         for names, arrays, given in (
-            (self._param_names, group.args, arg_params), (self._aux_names, group.auxs, aux_params),
-        ):  # fmt: skip
+            (self._param_names, group.args, arg_params),
+            (self._aux_names, group.auxs, aux_params),
+        ):
             for name in sorted(names):
                 self._init_one(name, arrays[name], given, attributes, initializer, allow_missing)
         self.params_initialized = True
         self._sync_params()
 
     def _init_one(
-        self, name: str, array: NDArray, given: Mapping[str, NDArray] | None, attributes: Any, initializer: Any,
+        self,
+        name: str,
+        array: NDArray,
+        given: Mapping[str, NDArray] | None,
+        attributes: Any,
+        initializer: Any,
         allow_missing: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if given is not None and name in given:
             value = given[name]
             if value is not array:
@@ -234,9 +262,13 @@ class Module(BaseModule):
             initializer(InitDesc(name, attributes.get(name, None)), array)
 
     def set_params(
-        self, arg_params: Any, aux_params: Any, allow_missing: bool = False, force_init: bool = True,
+        self,
+        arg_params: Any,
+        aux_params: Any,
+        allow_missing: bool = False,
+        force_init: bool = True,
         allow_extra: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Assign values to parameters and auxiliary states.
 
         Args:
@@ -249,9 +281,7 @@ class Module(BaseModule):
             self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
         if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2
-            )
+            warnings.warn("Parameters already initialized and force_init=False. set_params call ignored.", stacklevel=2)
             return
         require(self.binded, "set_params", "bind()")
         assert self._exec_group is not None
@@ -262,9 +292,15 @@ class Module(BaseModule):
     # -- binding --------------------------------------------------------------------------------------------
 
     def bind(
-        self, data_shapes: Any, label_shapes: Any = None, for_training: bool = True, inputs_need_grad: bool = False,
-        force_rebind: bool = False, shared_module: Any = None, grad_req: Any = "write",
-    ) -> None:  # fmt: skip
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
         """Allocate arrays for the given input shapes.
 
         Args:
@@ -282,14 +318,28 @@ class Module(BaseModule):
         data, labels = parse_descriptions(self._data_names, self._label_names, data_shapes, label_shapes)
         shared = None
         if shared_module is not None:
-            require(shared_module.binded and shared_module.params_initialized, "bind(shared_module=...)",
-                    "bind() and init_params() of the shared module")  # fmt: skip
+            require(
+                shared_module.binded and shared_module.params_initialized,
+                "bind(shared_module=...)",
+                "bind() and init_params() of the shared module",
+            )
             shared = shared_module._exec_group
         self._exec_group = DataParallelExecutorGroup(
-            self._symbol, self._context, self._work_load_list, data, labels, self._param_names, for_training,
-            inputs_need_grad, shared, self.logger, self._fixed_param_names, grad_req, self._state_names,
+            self._symbol,
+            self._context,
+            self._work_load_list,
+            data,
+            labels,
+            self._param_names,
+            for_training,
+            inputs_need_grad,
+            shared,
+            self.logger,
+            self._fixed_param_names,
+            grad_req,
+            self._state_names,
             self._group2ctxs,
-        )  # fmt: skip
+        )
         self.for_training, self.inputs_need_grad, self._grad_req = for_training, inputs_need_grad, grad_req
         self._data_shapes, self._label_shapes = data, labels
         self.binded = True
@@ -318,9 +368,12 @@ class Module(BaseModule):
     # -- optimizer ------------------------------------------------------------------------------------------
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = (("learning_rate", 0.01),),
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make the optimizer.
 
         Args:
@@ -336,25 +389,8 @@ class Module(BaseModule):
         if self._params_dirty:
             self._sync_params()
         store = find_store(kvstore, len(self._context), self._compression_params)
-        batch = self._exec_group.batch_size
-        if store is not None and "dist" in store.type and "_sync" in store.type:
-            batch *= store.num_workers
-        names = dict(enumerate(self._param_names))
-        if isinstance(optimizer, str):
-            parameters = dict(optimizer_params)
-            parameters.setdefault("rescale_grad", 1.0 / batch)
-            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=names, **parameters)
-        elif isinstance(optimizer, opt.Optimizer):
-            if not math.isclose(optimizer.rescale_grad, 1.0 / batch):
-                warnings.warn(
-                    "Optimizer created manually outside Module but rescale_grad is not normalized to 1.0/batch_size/"
-                    f"num_workers ({optimizer.rescale_grad} vs. {1.0 / batch}). Is this intended?",
-                    stacklevel=2,
-                )
-            if not optimizer.idx2name:
-                optimizer.idx2name = names.copy()
-        else:
-            optimizer = opt.OptaxOptimizer(optimizer, rescale_grad=1.0 / batch, param_idx2name=names)
+        batch = self._exec_group.batch_size * workers(store)
+        optimizer = make_optimizer(optimizer, optimizer_params, self.symbol, self._param_names, batch)
         self._optimizer, self._kvstore = optimizer, store
         self._update_on_kvstore = updates_weights(store)
         self._updater = None if self._update_on_kvstore else opt.get_updater(optimizer)
@@ -388,34 +424,14 @@ class Module(BaseModule):
         """
         require(self.binded and self.params_initialized, "forward", "bind() and init_params()")
         assert self._exec_group is not None
-        batch = _join_batches(data_batch) if isinstance(data_batch, list) else data_batch
+        batch = join_batches(data_batch) if isinstance(data_batch, list) else data_batch
         if not isinstance(getattr(batch, "data", None), (list, tuple)):
             raise ModuleArgumentError(f"forward: data_batch must have a list 'data', got {data_batch!r}")
         group = self._exec_group
         shapes = [tuple(one.shape) for one in batch.data]
         if shapes != group.shapes_of_data:
-            self._reshape_for(batch, shapes)
+            self.reshape(*descriptions_for(batch, self._data_shapes, self._label_shapes))
         group.forward(batch, is_train)
-
-    def _reshape_for(self, batch: Any, shapes: list[tuple[int, ...]]) -> None:
-        if getattr(batch, "provide_data", None):
-            data = batch.provide_data
-        else:
-            data = [
-                DataDesc(old.name, shape, old.dtype, old.layout) for old, shape in zip(self._data_shapes, shapes)
-            ]
-        if getattr(batch, "provide_label", None):
-            labels = batch.provide_label
-        elif getattr(batch, "label", None) and self._label_shapes:
-            labels = [
-                DataDesc(old.name, tuple(one.shape), old.dtype, old.layout)
-                for old, one in zip(self._label_shapes, batch.label)
-            ]
-        else:
-            labels = self._label_shapes and [
-                DataDesc(old.name, (shapes[0][0], *old.shape[1:]), old.dtype, old.layout) for old in self._label_shapes
-            ]
-        self.reshape(data, labels or None)
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute gradients of the last forward; they are run together with the update where nobody looks."""
@@ -425,8 +441,11 @@ class Module(BaseModule):
 
     def update(self) -> None:
         """Update the parameters with the gradients of the last backward."""
-        require(self.binded and self.params_initialized and self.optimizer_initialized, "update",
-                "bind(), init_params() and init_optimizer()")  # fmt: skip
+        require(
+            self.binded and self.params_initialized and self.optimizer_initialized,
+            "update",
+            "bind(), init_params() and init_optimizer()",
+        )
         assert self._exec_group is not None
         self._params_dirty = True
         if self._step is None:
@@ -444,8 +463,11 @@ class Module(BaseModule):
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data inputs after the last backward; the module must be bound with inputs_need_grad."""
-        require(self.binded and self.params_initialized and self.inputs_need_grad, "get_input_grads",
-                "bind(inputs_need_grad=True) and init_params()")  # fmt: skip
+        require(
+            self.binded and self.params_initialized and self.inputs_need_grad,
+            "get_input_grads",
+            "bind(inputs_need_grad=True) and init_params()",
+        )
         assert self._exec_group is not None
         return self._exec_group.get_input_grads(merge_multi_context)
 
@@ -476,15 +498,3 @@ class Module(BaseModule):
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
         """Get ready for a batch that will be processed next; only sparse parameters need it."""
         require(self.binded, "prepare", "bind()")
-
-
-def _join_batches(batches: Sequence[Any]) -> Any:
-    """One batch from one per context."""
-    from gluonjax.io import DataBatch
-
-    first = batches[0]
-    data = [nd.concatenate(list(parts)) for parts in zip(*(batch.data for batch in batches))]
-    label = None
-    if first.label is not None:
-        label = [nd.concatenate(list(parts)) for parts in zip(*(batch.label for batch in batches))]
-    return DataBatch(data, label, pad=first.pad)

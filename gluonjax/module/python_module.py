@@ -22,9 +22,12 @@ class PythonModule(BaseModule):
     """
 
     def __init__(
-        self, data_names: Sequence[str], label_names: Sequence[str] | None, output_names: Sequence[str],
+        self,
+        data_names: Sequence[str],
+        label_names: Sequence[str] | None,
+        output_names: Sequence[str],
         logger: Any = logging,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(logger=logger)
         self._data_names = list(data_names)
         self._label_names = None if label_names is None else list(label_names)
@@ -63,16 +66,27 @@ class PythonModule(BaseModule):
         return {}, {}
 
     def init_params(
-        self, initializer: Any = Uniform(0.01), arg_params: Any = None,  # noqa: B008 - MXNet's signature
-        aux_params: Any = None, allow_missing: bool = False, force_init: bool = False, allow_extra: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's signature
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Nothing is to be done: there are no parameters."""
         self.params_initialized = True
 
     def bind(
-        self, data_shapes: Any, label_shapes: Any = None, for_training: bool = True, inputs_need_grad: bool = False,
-        force_rebind: bool = False, shared_module: Any = None, grad_req: Any = "write",
-    ) -> None:  # fmt: skip
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
         """Take the input shapes and compute the output shapes."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -80,10 +94,13 @@ class PythonModule(BaseModule):
         if grad_req != "write":
             raise ModuleArgumentError(f"Python module only support write gradient, got grad_req={grad_req!r}")
         for kind, names, shapes in (
-            ("data", self._data_names, data_shapes), ("label", self._label_names or [], label_shapes),
-        ):  # fmt: skip
+            ("data", self._data_names, data_shapes),
+            ("label", self._label_names or [], label_shapes),
+        ):
             if shapes is not None and [one[0] for one in shapes] != names:
-                raise NameMismatchError(f"bind: {kind}_shapes {list(shapes)} do not have the names {names}, in this order")
+                raise NameMismatchError(
+                    f"bind: {kind}_shapes {list(shapes)} do not have the names {names}, in this order"
+                )
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self._data_shapes, self._label_shapes = data_shapes, label_shapes
         self._output_shapes = self._compute_output_shapes()
@@ -93,9 +110,12 @@ class PythonModule(BaseModule):
         raise MissingMethod(f"{type(self).__name__} does not define _compute_output_shapes(), which bind() calls")
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = (("learning_rate", 0.01),),
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Nothing is to be done: there are no parameters."""
         self.optimizer_initialized = True
 
@@ -124,10 +144,13 @@ class PythonLossModule(PythonModule):
     """
 
     def __init__(
-        self, name: str = "pyloss", data_names: Sequence[str] = ("data",),
-        label_names: Sequence[str] = ("softmax_label",), logger: Any = logging,
+        self,
+        name: str = "pyloss",
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] = ("softmax_label",),
+        logger: Any = logging,
         grad_func: Callable[[NDArray, NDArray], Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger=logger)
         if len(data_names) != 1 or len(label_names) != 1:
             raise ModuleArgumentError(

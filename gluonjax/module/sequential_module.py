@@ -14,8 +14,8 @@ from gluonjax.module.base_module import BaseModule
 class SequentialModule(BaseModule):
     """A chain of modules. Add them in order, then use the whole as one module::
 
-        chain = SequentialModule()
-        chain.add(features).add(classifier, take_labels=True, auto_wiring=True)
+    chain = SequentialModule()
+    chain.add(features).add(classifier, take_labels=True, auto_wiring=True)
     """
 
     META_TAKE_LABELS = "take_labels"
@@ -89,18 +89,27 @@ class SequentialModule(BaseModule):
         return arguments, auxiliary
 
     def init_params(
-        self, initializer: Any = Uniform(0.01), arg_params: Any = None,  # noqa: B008 - MXNet's signature
-        aux_params: Any = None, allow_missing: bool = False, force_init: bool = False, allow_extra: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's signature
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
         """Give the parameters of all modules their values; a name may occur in one module only."""
         if self.params_initialized and not force_init:
             return
         require(self.binded, "init_params", "bind()")
         for module in self._modules:
             module.init_params(
-                initializer=initializer, arg_params=arg_params, aux_params=aux_params, allow_missing=allow_missing,
-                force_init=force_init, allow_extra=allow_extra,
-            )  # fmt: skip
+                initializer=initializer,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
         owners: dict[tuple[str, str], int] = {}
         for number, module in enumerate(self._modules):
             for kind, names in zip(("parameter", "auxiliary state"), module.get_params()):
@@ -115,9 +124,15 @@ class SequentialModule(BaseModule):
         self.params_initialized = True
 
     def bind(
-        self, data_shapes: Any, label_shapes: Any = None, for_training: bool = True, inputs_need_grad: bool = False,
-        force_rebind: bool = False, shared_module: Any = None, grad_req: Any = "write",
-    ) -> None:  # fmt: skip
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
         """Bind all modules, each for the output shapes of the one before."""
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -138,10 +153,14 @@ class SequentialModule(BaseModule):
                     )
                 flowing = [(name, tuple(one[1])) for name, one in zip(names, flowing)]
             module.bind(
-                data_shapes=flowing, label_shapes=label_shapes if meta.get(self.META_TAKE_LABELS) else None,
-                for_training=for_training, inputs_need_grad=inputs_need_grad or (for_training and number > 0),
-                force_rebind=force_rebind, shared_module=None, grad_req=grad_req,
-            )  # fmt: skip
+                data_shapes=flowing,
+                label_shapes=label_shapes if meta.get(self.META_TAKE_LABELS) else None,
+                for_training=for_training,
+                inputs_need_grad=inputs_need_grad or (for_training and number > 0),
+                force_rebind=force_rebind,
+                shared_module=None,
+                grad_req=grad_req,
+            )
             flowing = module.output_shapes
         takes_labels = any(meta.get(self.META_TAKE_LABELS) for meta in self._metas)
         self._label_shapes = label_shapes if takes_labels else None
@@ -149,9 +168,12 @@ class SequentialModule(BaseModule):
         self.binded = True
 
     def init_optimizer(
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = (("learning_rate", 0.01),),
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make an optimizer for every module."""
         require(self.binded and self.params_initialized, "init_optimizer", "bind() and init_params()")
         if self.optimizer_initialized and not force_init:
@@ -184,8 +206,11 @@ class SequentialModule(BaseModule):
 
     def update(self) -> None:
         """Update the parameters of all modules."""
-        require(self.binded and self.params_initialized and self.optimizer_initialized, "update",
-                "bind(), init_params() and init_optimizer()")  # fmt: skip
+        require(
+            self.binded and self.params_initialized and self.optimizer_initialized,
+            "update",
+            "bind(), init_params() and init_optimizer()",
+        )
         for module in self._modules:
             module.update()
 
@@ -196,8 +221,11 @@ class SequentialModule(BaseModule):
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the first module's data inputs."""
-        require(self.binded and self.params_initialized and self.inputs_need_grad, "get_input_grads",
-                "bind(inputs_need_grad=True) and init_params()")  # fmt: skip
+        require(
+            self.binded and self.params_initialized and self.inputs_need_grad,
+            "get_input_grads",
+            "bind(inputs_need_grad=True) and init_params()",
+        )
         return self._ends()[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:

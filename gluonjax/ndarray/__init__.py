@@ -7,13 +7,45 @@ import sys as _sys
 from gluonjax.ndarray import _internal, contrib, image, linalg, op, random, register, sparse, utils
 from gluonjax.ndarray import _methods as _methods
 from gluonjax.ndarray import ndarray as _ndarray_module
-from gluonjax.ndarray._creation import (
-    add, arange, array, concatenate, divide, empty, equal, eye, from_dlpack, from_numpy, full, greater,
-    greater_equal, histogram, lesser, lesser_equal, linspace, logical_and, logical_or, logical_xor, maximum, minimum,
-    modulo, moveaxis, multiply, not_equal, onehot_encode, ones, power, split_v2, subtract, to_dlpack_for_read,
-    to_dlpack_for_write, true_divide, waitall, zeros,
-)  # fmt: skip
 from gluonjax.ndarray._cached import CachedOp
+from gluonjax.ndarray._creation import (
+    add,
+    arange,
+    array,
+    concatenate,
+    divide,
+    empty,
+    equal,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    greater,
+    greater_equal,
+    histogram,
+    lesser,
+    lesser_equal,
+    linspace,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
+    moveaxis,
+    multiply,
+    not_equal,
+    onehot_encode,
+    ones,
+    power,
+    split_v2,
+    subtract,
+    to_dlpack_for_read,
+    to_dlpack_for_write,
+    true_divide,
+    waitall,
+    zeros,
+)
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.ndarray.sparse import CSRNDArray, RowSparseNDArray
 from gluonjax.ndarray.utils import load, load_frombuffer, save

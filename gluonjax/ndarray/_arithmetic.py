@@ -44,9 +44,15 @@ TABLE: dict[str, Row] = {
     "lesser_equal": Row(
         "broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar", lambda a, b: int(a <= b)
     ),
-    "logical_and": Row("broadcast_logical_and", "_logical_and_scalar", "_logical_and_scalar", lambda a, b: int(bool(a and b))),
-    "logical_or": Row("broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar", lambda a, b: int(bool(a or b))),
-    "logical_xor": Row("broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar", lambda a, b: int(bool(a) ^ bool(b))),
+    "logical_and": Row(
+        "broadcast_logical_and", "_logical_and_scalar", "_logical_and_scalar", lambda a, b: int(bool(a and b))
+    ),
+    "logical_or": Row(
+        "broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar", lambda a, b: int(bool(a or b))
+    ),
+    "logical_xor": Row(
+        "broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar", lambda a, b: int(bool(a) ^ bool(b))
+    ),
     "hypot": Row("broadcast_hypot", "_hypot_scalar", "_hypot_scalar", np.hypot),
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ whose backward is one launch too.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ class CachedGraph:
         self._programs: dict[Any, tuple[Lowered, Kernel]] = {}
         self._origin = Origin()
 
-    @property
+    @functools.cached_property
     def needs_values(self) -> bool:
         """True where an operator's output shape depends on values, so that the graph cannot be compiled."""
         return any(node.op is not None and node.op.host for node in self.graph.order)

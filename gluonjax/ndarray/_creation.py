@@ -19,7 +19,7 @@ from gluonjax._ops import registry
 from gluonjax.ndarray import _arithmetic
 from gluonjax.ndarray._cell import SharedCell
 from gluonjax.ndarray._invoke import NULL, new_handle, run_operator
-from gluonjax.ndarray.ndarray import NDArray, _to_value, wrap
+from gluonjax.ndarray.ndarray import NDArray, _to_value, numpy_cast, wrap
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -56,7 +56,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         raise ArgumentTypeError(f"source_array must be array like object ({error})") from None
     if isinstance(value, np.ndarray) and value.dtype == object:
         raise ArgumentTypeError("source_array must be array like object")
-    if isinstance(source, jax.Array) and value is source:
+    if isinstance(source, jax.Array) and value is source and not is_tracer(source):
         value = np.array(inflight.wait(source)) if Context(ctx).is_host else source.copy()
     return new_handle(NDArray, value, Context(ctx))
 
@@ -77,7 +77,7 @@ def _filled(name: str, shape: Any, value: Any, ctx: Any, dtype: Any, out: Any = 
     dims = _check_shape(name, shape)
     kind = to_dtype(dtype)
     context = Context(ctx) if ctx is not None else current_context()
-    content = np.full(dims, value, kind)
+    content = np.full(dims, numpy_cast(value, kind))
     if out is not None:
         out[:] = new_handle(NDArray, content, context)
         return out
@@ -127,20 +127,23 @@ def arange(
         start, stop = 0, start
     if float(step) == 0:
         raise MXNetError("Check failed: param.step != 0: Range interval cannot be 0")
-    count = max(0, int(np.ceil((float(stop) - float(start)) / float(step))))
+    if float(step).is_integer() and all(isinstance(one, (int, np.integer)) for one in (start, stop)):
+        count = len(range(int(start), int(stop), int(step)))
+    else:
+        count = max(0, int(np.ceil((float(stop) - float(start)) / float(step))))
     kind = to_dtype(dtype)
     if kind.kind in "iub" and float(start).is_integer() and float(step).is_integer():
         values = int(start) + int(step) * np.arange(count, dtype=np.int64)
     else:
         values = float(start) + float(step) * np.arange(count, dtype=np.float64)
-    return wrap(np.repeat(values, repeat).astype(kind), Context(ctx) if ctx is not None else None)
+    return wrap(numpy_cast(np.repeat(values, repeat), kind), Context(ctx) if ctx is not None else None)
 
 
 def linspace(
     start: Any, stop: Any, num: int, endpoint: bool = True, ctx: Any = None, dtype: Any = np.float32
 ) -> NDArray:
     """``num`` evenly spaced values from ``start`` to ``stop``."""
-    values = np.linspace(float(start), float(stop), int(num), endpoint=endpoint).astype(to_dtype(dtype))
+    values = numpy_cast(np.linspace(float(start), float(stop), int(num), endpoint=endpoint), to_dtype(dtype))
     return wrap(values, Context(ctx) if ctx is not None else None)
 
 
@@ -183,7 +186,8 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """Write the one-hot rows of ``indices`` into ``out``."""
     depth = out.shape[1]
-    return run_operator(registry.get("one_hot"), (indices,), {"depth": depth, "dtype": np.dtype(out.dtype).name}, out, NDArray)
+    given = {"depth": depth, "dtype": np.dtype(out.dtype).name}
+    return run_operator(registry.get("one_hot"), (indices,), given, out, NDArray)
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: Any = NDArray) -> NDArray:
@@ -205,7 +209,7 @@ def _writable_alias(array: np.ndarray) -> np.ndarray:
     """The same memory as a writable array, whatever the flags of ``array`` say; keeps ``array`` alive."""
     if array.flags["WRITEABLE"] or array.nbytes == 0:
         return array.view()
-    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    memory: Any = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
     memory._owner = array  # type: ignore[attr-defined]
     return np.frombuffer(memory, array.dtype).reshape(array.shape)
 

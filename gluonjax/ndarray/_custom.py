@@ -1,4 +1,4 @@
-"""``nd.Custom``: a user's Python operator called on arrays, as plain Python, with its backward on the tape."""
+"""``nd.Custom``: a user's Python operator called on arrays, with its backward on the tape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gluonjax._engine import tape
 from gluonjax._engine.run import is_tracer
 from gluonjax._ops.custom import CUSTOM, Program, check_count, custom, program_of, result_structs
 from gluonjax.ndarray._invoke import new_handle, run_operator
-from gluonjax.ndarray.ndarray import NDArray, new_on
+from gluonjax.ndarray.ndarray import NDArray, wrap
 
 
 def Custom(*data: NDArray, **kwargs: Any) -> Any:
@@ -36,7 +36,9 @@ def _in_order(program: Program, data: Sequence[NDArray], named: dict[str, NDArra
     """Inputs given by position, then those given by name, in the order of the operator's own lists."""
     for position, value in enumerate(data):
         if not isinstance(value, NDArray):
-            raise OperatorError(f"Custom: input {position} must be an NDArray, got {type(value).__name__}: {value!r}")
+            raise OperatorError(
+                f"Custom: input {position} must be an NDArray, got {type(value).__name__}: {value!r}"
+            )
     names = (*program.arguments, *program.states)
     unknown = [name for name in named if name not in names]
     if unknown:
@@ -54,7 +56,7 @@ def _run(program: Any, inputs: Sequence[NDArray], out: Any) -> Any:
     )[: len(program.outputs)]
     session = program.start(ctx)
     outputs = program.new_outputs(arguments, structs, ctx, cls)
-    given = [handle.detach() for handle in arguments]
+    given = [handle.detach() if handle.stype == "default" else handle for handle in arguments]
     program.call_forward(session, modes.training, ["write"] * len(outputs), given, outputs, states)
     if modes.recording:
         _record(program, session, arguments, states, outputs, cls)
@@ -67,8 +69,8 @@ def _run(program: Any, inputs: Sequence[NDArray], out: Any) -> Any:
 
 
 def _record(
-    program: Any, session: Any, arguments: Sequence[NDArray], states: Sequence[NDArray], outputs: Sequence[NDArray],
-    cls: type[NDArray],
+    program: Any, session: Any, arguments: Sequence[NDArray], states: Sequence[NDArray],
+    outputs: Sequence[NDArray], cls: type[NDArray],
 ) -> None:  # fmt: skip
     parents = [handle._entry for handle in arguments]
     if not any(parents):
@@ -77,6 +79,7 @@ def _record(
     kept = [handle._value for handle in outputs]
     wanted = tape.wanted_inputs(values, parents)
     contexts = [handle.context for handle in outputs]
+    stypes = [handle.stype for handle in arguments]
     ctx = outputs[0].context
 
     def handle_on(value: Any, context: Any, entry: Any = None) -> NDArray:
@@ -86,14 +89,22 @@ def _record(
 
     def pull(heads: list[tape.Tracked], create_graph: bool) -> list[tape.Tracked | None]:
         out_grad = [handle_on(h.value, c, h.entry) for h, c in zip(heads, contexts)]
-        in_data = [handle_on(v, ctx, p if create_graph else None) for v, p in zip(values, parents)]
+        in_data = [
+            program.as_stored(handle_on(v, ctx, p if create_graph else None), stype)
+            for v, p, stype in zip(values, parents, stypes)
+        ]
         out_data = [
             handle_on(v, c, tape.Entry(node, i) if create_graph else None)
             for i, (v, c) in enumerate(zip(kept, contexts))
         ]
-        in_grad = [handle_on(new_on(np.zeros(v.shape, v.dtype), ctx), ctx) for v in values]
+        in_grad = [
+            program.as_stored(wrap(np.zeros(v.shape, v.dtype), ctx)._as_class(cls), stype)
+            for v, stype in zip(values, program.gradient_stypes(stypes))
+        ]
         requests = ["write" if index in wanted else "null" for index in range(len(values))]
-        program.call_backward(session, requests, out_grad, in_data, out_data, in_grad, list(states), create_graph)
+        program.call_backward(
+            session, requests, out_grad, in_data, out_data, in_grad, list(states), create_graph
+        )
         return [tape.Tracked(in_grad[i]._value, in_grad[i]._entry if create_graph else None) for i in wanted]
 
     shapes = [(handle.shape, handle._cell.value.dtype) for handle in outputs]

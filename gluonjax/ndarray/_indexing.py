@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gluonjax._base.errors import OutOfBoundsError, did_you_mean
+from gluonjax._base.errors import OperatorError, OutOfBoundsError, did_you_mean
 from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight
 from gluonjax._engine.run import Kernel, is_tracer
@@ -84,6 +84,8 @@ def put(array: Any, key: Any, value: Any) -> None:
     expanded = _expand(array, key)
     if isinstance(expanded, Basic):
         offset = _contiguous(expanded, array.shape)
+        if offset is not None and modes.recording and array._own is not None:
+            offset = None  # the handle has a place on the tape of its own, which a view would not move
         if offset is not None:
             if expanded.shape == array.shape:
                 target = array
@@ -258,6 +260,15 @@ def _advanced(array: Any, entries: list[Any]) -> Advanced:
         else:
             raise ValueError(f"NDArray does not support slicing with key {entry} of type {type(entry)}.")
         axis += 1
+    shapes = [entry.shape for entry in kept if hasattr(entry, "shape")]
+    if len(shapes) > 1 and any(shape != shapes[0] for shape in shapes):
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            listed = ", ".join(map(str, shapes))
+            raise OperatorError(
+                f"shape mismatch: index arrays of shapes {listed} cannot be broadcast to a single shape"
+            ) from None
     return Advanced(tuple(before), tuple(kept))
 
 
@@ -376,7 +387,8 @@ def _get_advanced(array: Any, key: Advanced) -> Any:
         and all(type(index) is np.ndarray for index in arrays)
         and not (modes.recording and array._entry is not None)
     ):
-        return _new(array, np.ascontiguousarray(value[_join_key(pattern, arrays)]))
+        found = np.asarray(value[_join_key(pattern, arrays)], order="C")
+        return _new(array, found if found.shape or _zero_dim(array) else found.reshape(1))
     return run_kernel(_advanced_reader(pattern), (array,), arrays, type(array))
 
 
@@ -401,7 +413,8 @@ def _prepare(array: Any, value: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """The value as an array of the target's dtype that broadcasts to ``shape``, and its handle or None."""
     dtype = array._cell.value.dtype
     if isinstance(value, (int, float, bool, np.number, np.bool_)):
-        return np.asarray(value).astype(dtype), None
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(value).astype(dtype), None
     if hasattr(value, "_cell"):
         content = value._value
         _check_broadcast(content.shape, shape)
@@ -416,7 +429,8 @@ def _prepare(array: Any, value: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
         content = np.asarray(value)
         if content.dtype == object:
             content = np.asarray([v.asnumpy() if hasattr(v, "_cell") else v for v in value])
-        content = np.array(content, dtype=dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            content = content.astype(dtype)
     except (TypeError, ValueError):
         if is_tracer(value) or hasattr(value, "__jax_array__"):
             content = jnp.asarray(value).astype(dtype)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gluonjax._base.attrs import AttributeTextError
 from gluonjax._base.devices import Context, current_context
-from gluonjax._base.errors import MXNetError, OperatorError, OutOfBoundsError
+from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError, OutOfBoundsError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy, rng
 from gluonjax._engine.lazy import Lazy
@@ -17,7 +17,7 @@ from gluonjax._engine.run import Kernel
 from gluonjax._engine.tape import Entry, Node, follows, wanted_inputs
 from gluonjax._ops.opdef import OpDef, no_mutation, same_dtypes, zero_grad
 from gluonjax.ndarray._cell import Cell
-from gluonjax.ndarray._checks import check_of
+from gluonjax.ndarray._checks import check_of, verification_of
 
 
 class _Null:
@@ -38,7 +38,7 @@ class Call:
 
     __slots__ = (
         "arity", "attrs", "check", "differentiable", "heavy", "kernel", "mutates", "names", "op", "outputs",
-        "shape_spec", "traced", "visible",
+        "shape_spec", "traced", "verify", "visible",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, given: dict[str, Any], traced: tuple[str, ...], arity: int, train: bool) -> None:
@@ -58,6 +58,7 @@ class Call:
         self.differentiable = op.grad is not zero_grad
         self.heavy = op.heavy
         self.check = check_of(op, attrs)
+        self.verify = verification_of(op)
         names = self.names
 
         def validate(values: Sequence[Any]) -> None:
@@ -149,9 +150,10 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
     else:
         names, numbers = (), ()
     if arity:
+        if inputs[0]._np_semantics:
+            cls = type(inputs[0])  # operators of mx.np arrays give mx.np arrays
         ctx = inputs[0]._cell.ctx
-        if "ctx" in given:
-            del given["ctx"]
+        given.pop("ctx", None)
         for handle in inputs:
             if type(handle) is not cls and handle._stype_name != "default":
                 return _storage(op, inputs, given if not names else {**given, **dict(zip(names, numbers))}, out)
@@ -193,6 +195,10 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         results, pullback = kernel.with_pullback(values, wanted, call.outputs)
     else:
         results = kernel.run(values, on_host, None if arity or on_host else ctx.jax_device)
+    if call.verify is not None and fault is None:
+        fault = call.verify(values, [lazy.force(value) for value in results])
+        if fault is not None:
+            results = kernel.fail(fault, values)
     if call.mutates:
         for index, value in zip(call.mutates, results[call.outputs :]):
             inputs[index]._write(value)
@@ -255,6 +261,8 @@ def _write_out(op: OpDef, out: Any, results: Sequence[Any], node: Node | None) -
     if len(targets) > len(results):
         raise MXNetError(f"{op.name}: out= has {len(targets)} arrays for {len(results)} outputs")
     for index, (target, value) in enumerate(zip(targets, results)):
+        if not hasattr(target, "_cell"):
+            raise ArgumentTypeError(f"{op.name}: out= wants an NDArray or a list of them, got {type(target).__name__}")
         shape, dtype = target.shape, target._cell.value.dtype
         if value.shape != shape:
             if target.size == 0 or value.size != target.size:

@@ -11,14 +11,8 @@ from gluonjax._base.dtypes import to_dtype
 from gluonjax._base.errors import ArgumentTypeError
 from gluonjax.ndarray import _creation
 from gluonjax.ndarray._invoke import new_handle
-from gluonjax.ndarray._sparse_arrays import (
-    CLASSES,
-    BaseSparseNDArray,
-    CSRNDArray,
-    RowSparseNDArray,
-    cast_storage,
-    from_parts,
-)
+from gluonjax.ndarray._sparse_arrays import CSRNDArray, RowSparseNDArray
+from gluonjax.ndarray._sparse_base import CLASSES, BaseSparseNDArray, cast_storage, from_parts
 from gluonjax.ndarray._sparse_layout import Parts
 from gluonjax.ndarray.ndarray import NDArray, _to_value
 
@@ -65,9 +59,13 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
         result = source_array.astype(source_array.dtype if dtype is None else dtype).detach()
         return result.as_in_context(context)
     if isinstance(source_array, NDArray):
-        raise ArgumentTypeError("Please use `tostype` to create RowSparseNDArray or CSRNDArray from an NDArray")
+        raise ArgumentTypeError(
+            "Please use `tostype` to create RowSparseNDArray or CSRNDArray from an NDArray"
+        )
     if not hasattr(source_array, "tocoo"):
-        raise ValueError(f"Please use mx.nd.array to create an NDArray with source_array of type {type(source_array)}")
+        raise ValueError(
+            f"Please use mx.nd.array to create an NDArray with source_array of type {type(source_array)}"
+        )
     coo = source_array.tocoo()
     return _from_coordinates(coo.data, coo.row, coo.col, coo.shape, context, dtype)
 
@@ -164,11 +162,15 @@ def _from_dense(source: Any, stype: str, shape: Any, ctx: Context, dtype: Any) -
     return cast_storage(dense, stype)
 
 
-def _from_arrays(stype: str, data: Any, indices: Any, indptr: Any, shape: Any, ctx: Context, dtype: Any) -> Any:
+def _from_arrays(
+    stype: str, data: Any, indices: Any, indptr: Any, shape: Any, ctx: Context, dtype: Any
+) -> Any:
     values = _values(data, _dtype_of(data, dtype))
     places = _values(indices, np.int64)
     starts = None if indptr is None else _values(indptr, np.int64)
-    wrong = places.ndim != 1 or (starts is not None and (starts.ndim != 1 or not len(starts) or values.ndim != 1))
+    wrong = places.ndim != 1 or (
+        starts is not None and (starts.ndim != 1 or not len(starts) or values.ndim != 1)
+    )
     if not wrong and shape is None:
         if not len(places):
             raise ValueError("invalid shape: without indices the shape must be given")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gluonjax._engine.graph import Graph, Node
-from gluonjax.ndarray._sparse_arrays import sparse_handle
+from gluonjax.ndarray._sparse_base import sparse_handle
 from gluonjax.ndarray._sparse_rules import ALIKE, KEEP, RULES, canonical
 from gluonjax.ndarray.ndarray import NDArray
 
@@ -105,4 +105,6 @@ def _of_input(node: Node, position: int, head: str, values: Stypes) -> str:
 def present(arrays: Sequence[NDArray], graph: Graph, values: Stypes) -> list[NDArray]:
     """Outputs as arrays of their storage types."""
     stypes = [values.get((id(node), index), "default") for node, index in graph.entries]
-    return [array if stype == "default" else sparse_handle(array, stype) for array, stype in zip(arrays, stypes)]
+    return [
+        array if stype == "default" else sparse_handle(array, stype) for array, stype in zip(arrays, stypes)
+    ]

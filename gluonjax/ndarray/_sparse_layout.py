@@ -1,7 +1,7 @@
 """Which rows or elements a sparse array stores.
 
-Values are dense inside, so a layout is only a list of places: row numbers of a row_sparse array, flat positions of
-a csr matrix. Where nobody gave one it is found from the non-zeros, at the first question and not before.
+Values are dense inside, so a layout is only a list of places: row numbers of a row_sparse array, flat
+positions of a csr matrix. Where nobody gave one it is found from the non-zeros, at the first question.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Layout:
         stype: ``"csr"`` or ``"row_sparse"``.
         shape: of the dense array.
         source: a dense value whose non-zeros are the places; or None.
-        places: the places; or None.
+        places: the places; or None. With a source too, they add to its non-zeros.
         raw: the arrays as they were given, where they do not describe a valid array.
     """
 
@@ -48,14 +48,24 @@ class Layout:
 
     def find(self) -> np.ndarray:
         """The stored places, int64."""
-        if self.places is None:
+        if self._source is not None:
             stored = host(self._source) != 0
-            if self.stype == "csr":
-                self.places = np.flatnonzero(stored).astype(np.int64)
-            else:
-                self.places = np.flatnonzero(stored.any(axis=tuple(range(1, stored.ndim)))).astype(np.int64)
+            if self.stype == "row_sparse":
+                stored = stored.any(axis=tuple(range(1, stored.ndim)))
+            found = np.flatnonzero(stored).astype(np.int64)
+            self.places = found if self.places is None else np.union1d(self.places, found)
             self._source = None
+        assert self.places is not None
         return self.places
+
+    @property
+    def known(self) -> bool:
+        """True where the places are there without looking at values."""
+        return self._source is None
+
+    def of_shape(self, shape: tuple[int, ...]) -> Layout:
+        """The same rows of an array with other rows."""
+        return Layout(self.stype, shape, self._source, self.places)
 
     def parts(self, value: Any) -> Parts:
         """The arrays that MXNet would hold for a dense value with this layout."""
@@ -84,26 +94,32 @@ def host(value: Any) -> np.ndarray:
     """The value as a NumPy array; waits for it."""
     if is_tracer(value):
         raise MXNetError(
-            "The stored rows or elements of a sparse array depend on values, which are not there while code is "
-            "traced (jax.jit or a hybridized block). Ask for indices and data outside."
+            "The stored rows or elements of a sparse array depend on values, which are not there while code "
+            "is traced (jax.jit or a hybridized block). Ask for indices and data outside."
         )
     return np.asarray(inflight.wait(value))
 
 
 def union(first: Layout | None, second: Layout | None) -> Layout | None:
-    """Places stored in either, where both are known already; else None (non-zeros of the result)."""
-    if first is second:
-        return first
-    if first is None or second is None or first.places is None or second.places is None:
+    """Places stored in either, where one is known already; else None (non-zeros of the result)."""
+    if first is second or first is None or second is None:
+        return first if second is not None else None
+    if not first.known:
+        first, second = second, first
+    if not first.known:
         return None
-    return Layout(first.stype, first.shape, places=np.union1d(first.places, second.places))
+    return Layout(first.stype, first.shape, second._source, np.union1d(first.find(), _stored(second)))
+
+
+def _stored(layout: Layout) -> np.ndarray:
+    return np.zeros(0, np.int64) if layout.places is None else layout.places
 
 
 def window(layout: Layout, begin: tuple[int, int], shape: tuple[int, int]) -> Layout | None:
     """The layout of a rectangle of a csr matrix, where the layout is known already."""
-    if layout.places is None:
+    if not layout.known:
         return None
-    rows, columns = np.divmod(layout.places, max(layout.shape[1], 1))
+    rows, columns = np.divmod(layout.find(), max(layout.shape[1], 1))
     rows, columns = rows - begin[0], columns - begin[1]
     inside = (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
     return Layout("csr", shape, places=rows[inside] * shape[1] + columns[inside])
@@ -117,7 +133,9 @@ def problem(stype: str, shape: tuple[int, ...], parts: Parts) -> str | None:
     if indptr is None:
         if len(indices) and (indices.min() < 0 or indices.max() >= shape[0]):
             return f"indices must lie in [0, {shape[0]}), got {indices.tolist()[:8]}"
-        return None if (np.diff(indices) > 0).all() else "indices must be in ascending order, without duplicates"
+        return (
+            None if (np.diff(indices) > 0).all() else "indices must be in ascending order, without duplicates"
+        )
     if len(indptr) != shape[0] + 1:
         return f"indptr must have {shape[0] + 1} entries (one more than rows), got {len(indptr)}"
     if indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
@@ -125,18 +143,26 @@ def problem(stype: str, shape: tuple[int, ...], parts: Parts) -> str | None:
     if len(indices) and (indices.min() < 0 or indices.max() >= shape[1]):
         return f"indices must lie in [0, {shape[1]}), got {indices.tolist()[:8]}"
     flat = np.repeat(np.arange(shape[0]), np.diff(indptr)) * shape[1] + indices
-    return None if (np.diff(flat) > 0).all() else "indices must be in ascending order within a row, without duplicates"
+    return (
+        None
+        if (np.diff(flat) > 0).all()
+        else "indices must be in ascending order in a row, without duplicates"
+    )
 
 
 def assemble(stype: str, shape: tuple[int, ...], parts: Parts) -> tuple[np.ndarray, Layout]:
-    """The dense array of explicit parts and its layout; invalid parts are kept as given, to be checked on demand."""
+    """The dense array of explicit parts and its layout; invalid parts are kept, to be checked on demand."""
     data, indices, indptr = parts
     dense = np.zeros(shape, data.dtype)
     wrong = problem(stype, shape, parts)
     if wrong is not None:
         layout = Layout(stype, shape, raw=parts)
         if indptr is None:
-            keep = (indices >= 0) & (indices < shape[0]) if len(indices) == len(data) else np.zeros(len(indices), bool)
+            keep = (
+                (indices >= 0) & (indices < shape[0])
+                if len(indices) == len(data)
+                else np.zeros(len(indices), bool)
+            )
             dense[indices[keep]] = data[: len(indices)][keep]
             return dense, layout
         limits = np.clip(indptr, 0, min(len(indices), len(data)))

@@ -1,4 +1,4 @@
-"""Which storage type an operator's result has, in one table, and the few operators that look at what is stored.
+"""Which storage type an operator's result has, in one table; and operators that look at what is stored.
 
 Everything not listed falls back: sparse inputs count as dense and the result is dense.
 """
@@ -16,7 +16,7 @@ from gluonjax._ops import registry
 from gluonjax._ops.opdef import OpDef
 from gluonjax.ndarray import _invoke
 from gluonjax.ndarray._invoke import run_operator
-from gluonjax.ndarray._sparse_arrays import BaseSparseNDArray, sparse_handle
+from gluonjax.ndarray._sparse_base import BaseSparseNDArray, sparse_handle
 from gluonjax.ndarray._sparse_layout import Layout, union, window
 from gluonjax.ndarray.ndarray import NDArray, wrap
 
@@ -141,7 +141,7 @@ def square_sum(inputs: Sequence[Any], given: dict[str, Any]) -> Plan:
         return None
     layout = _layout(first)
     shape = (first.shape[0], 1)
-    return "row_sparse", None if layout is None else Layout("row_sparse", shape, first._value, layout.places)
+    return "row_sparse", None if layout is None else layout.of_shape(shape)
 
 
 def _true(value: Any) -> bool:
@@ -174,9 +174,10 @@ def retained(inputs: Sequence[Any], given: dict[str, Any]) -> Plan:
 
 
 KEEP = (
-    "BlockGrad _contrib_gradientmultiplier _contrib_round_ste _contrib_sign_ste _copy _div_scalar _mul_scalar abs "
-    "arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p make_loss negative radians relu rint round "
-    "sign sin sinh sqrt square tan tanh trunc _scatter_plus_scalar _scatter_minus_scalar"
+    "BlockGrad _contrib_gradientmultiplier _contrib_round_ste _contrib_sign_ste _copy _div_scalar "
+    "_mul_scalar abs arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p make_loss "
+    "negative radians relu rint round sign sin sinh sqrt square tan tanh trunc _scatter_plus_scalar "
+    "_scatter_minus_scalar"
 ).split()
 ALIKE = "elemwise_add elemwise_sub _maximum _minimum _hypot _grad_add".split()
 
@@ -194,7 +195,9 @@ RULES: dict[str, Rule] = {
     "elemwise_mul": product,
     "broadcast_mul": csr_with_dense,
     "broadcast_div": csr_with_dense,
-    "_scatter_elemwise_div": lambda inputs, given: keep(inputs, given) if inputs[0].stype == "row_sparse" else None,
+    "_scatter_elemwise_div": lambda inputs, given: (
+        keep(inputs, given) if inputs[0].stype == "row_sparse" else None
+    ),
     "add_n": all_rows,
     "ElementWiseSum": all_rows,
     "Concat": concat,
@@ -234,7 +237,11 @@ def run(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: Any) -> An
     stype, layout = plan
     if out is None:
         return sparse_handle(result, stype, layout)
-    if isinstance(result, BaseSparseNDArray) and result.stype == stype and (layout is None or layout.raw is None):
+    if (
+        isinstance(result, BaseSparseNDArray)
+        and result.stype == stype
+        and (layout is None or layout.raw is None)
+    ):
         result._layout = layout
     return result
 

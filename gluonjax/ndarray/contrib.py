@@ -19,17 +19,18 @@ def isinf(data: NDArray) -> NDArray:
     >>> nd.contrib.isinf(nd.array([1, float("inf")])).asnumpy().tolist()
     [0.0, 1.0]
     """
-    return data.abs() == np.inf
+    return abs(data) == np.inf
 
 
 def isfinite(data: NDArray) -> NDArray:
     """1 where an element is neither infinite nor NaN, else 0."""
-    return (data == data) * (data.abs() != np.inf)
+    return (data == data) * (abs(data) != np.inf)
 
 
 def isnan(data: NDArray) -> NDArray:
     """1 where an element is NaN, else 0."""
-    return data != data
+    result: Any = data != data
+    return result
 
 
 def rand_zipfian(

@@ -105,14 +105,24 @@ class NDArray(NDArrayBase):
             cell.version += 1
             if entry is not None:
                 cell.entry = entry
-                self._own = None
+                self._own = self._written(entry)
             return
         base = cell.value
         base_entry = _live(cell) if (modes.recording and self._own is None) else None
         if entry is not None or base_entry is not None:
             _write_recorded(cell, base, base_entry, value, entry, view[0])
+            self._own = self._written(entry)
             return
         cell.replace(_views.write(base, view[0], value, cell.ctx.is_host))
+
+    def _written(self, entry: Any) -> Any:
+        """What ``_own`` becomes after a recorded write: a variable of its own stays one behind the new entry."""
+        leaf = None if self._own is None else self._leaf
+        if leaf is None or entry is None:
+            return None
+        mine = tape.Entry(entry.node, entry.index)
+        mine.leaf = leaf
+        return mine
 
     def _accumulate(self, value: Any) -> None:
         self._write(tape.ADD.run((self._raw, value), self._cell.ctx.is_host)[0])
@@ -122,6 +132,8 @@ class NDArray(NDArrayBase):
         """Where this array stands on the tape, or None."""
         own = self._own
         if own is not None:
+            if type(own) is tape.Entry and own.node.dead:
+                own = self._own = self._leaf or own
             return None if own is DETACHED else own
         entry = self._cell.entry
         if entry is None:
@@ -177,7 +189,7 @@ class NDArray(NDArrayBase):
     def _leaf(self) -> Any:
         own = self._own
         if own is not None:
-            return own if type(own) is tape.Leaf else None
+            return own if type(own) is tape.Leaf else getattr(own, "leaf", None)
         return self._cell.leaf if self._view is None else None
 
     # -- facts ----------------------------------------------------------------------------------------------
@@ -644,8 +656,17 @@ def _to_value(source: Any, dtype: Any, ctx: Context) -> Any:
             return _move(source, Context("cpu"), ctx)
         elif ctx.jax_device in source.devices() and len(source.devices()) == 1:
             return source
-    value = np.array(source, dtype=dtype, order="C", copy=True)
+    value = numpy_cast(source, dtype)
     return value if ctx.is_host else _move(value, Context("cpu"), ctx)
+
+
+def numpy_cast(source: Any, dtype: Any) -> np.ndarray:
+    """A C-ordered copy of an array-like in a type, as C casts: what does not fit wraps around, without a warning."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            return np.array(source, dtype=dtype, order="C", copy=True)
+        except (OverflowError, ValueError):
+            return np.asarray(source).astype(dtype, order="C")
 
 
 def _empty(cls: Any, context: str) -> Any:

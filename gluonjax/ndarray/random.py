@@ -28,6 +28,9 @@ def _draw(
             )
         return run_operator(registry.get(array_op), arrays, given, out, NDArray)
     given.update(parameters)
+    if "shape" not in given:
+        first = out[0] if isinstance(out, (list, tuple)) else out
+        given["shape"] = (1,) if first is None else first.shape
     if ctx is not None:
         given["ctx"] = ctx
     return run_operator(registry.get(scalar_op), (), given, out, NDArray)
@@ -111,7 +114,7 @@ def generalized_negative_binomial(
 def multinomial(
     data: NDArray, shape: Any = NULL, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **kwargs: Any
 ) -> Any:
-    """Indices drawn with the probabilities in the last axis of ``data``; with ``get_prob`` their log-likelihoods too."""
+    """Indices drawn with the probabilities in the last axis; with ``get_prob`` their log-likelihoods too."""
     given: dict[str, Any] = {"get_prob": get_prob, "dtype": dtype, **kwargs}
     if shape is not NULL and shape is not None:
         given["shape"] = shape

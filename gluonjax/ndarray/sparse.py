@@ -1,7 +1,8 @@
 """``mx.nd.sparse``: arrays with storage type csr or row_sparse, and functions that keep it.
 
-Values are dense inside, so every operator and every device serves sparse arrays; what is stored (``indices``,
-``indptr``, ``data``) and which results stay sparse is as in MXNet. The rest of the namespace comes from the registry.
+Values are dense inside, so every operator and every device serves sparse arrays; what is stored
+(``indices``, ``indptr``, ``data``) and which results stay sparse is as in MXNet. The rest of the namespace
+comes from the registry.
 """
 
 from __future__ import annotations
@@ -12,22 +13,21 @@ from typing import Any
 
 from gluonjax.ndarray import _sparse_rules as _sparse_rules
 from gluonjax.ndarray import register
-from gluonjax.ndarray._sparse_arrays import (
+from gluonjax.ndarray._sparse_arrays import CSRNDArray, RowSparseNDArray, retain
+from gluonjax.ndarray._sparse_base import (
     BaseSparseNDArray,
-    CSRNDArray,
-    RowSparseNDArray,
     cast_storage,
     elementwise,
     from_block,
-    retain,
     sparse_handle,
 )
 from gluonjax.ndarray._sparse_creation import array, csr_matrix, empty, row_sparse_array, zeros
 from gluonjax.ndarray.ndarray import NDArray
 
 __all__ = [
-    "BaseSparseNDArray", "CSRNDArray", "NDArray", "RowSparseNDArray", "add", "array", "cast_storage", "csr_matrix",
-    "divide", "dot", "empty", "from_block", "multiply", "retain", "row_sparse_array", "subtract", "zeros",
+    "BaseSparseNDArray", "CSRNDArray", "NDArray", "RowSparseNDArray", "add", "array", "cast_storage",
+    "csr_matrix", "divide", "dot", "empty", "from_block", "multiply", "retain", "row_sparse_array",
+    "subtract", "zeros",
 ]  # fmt: skip
 
 
@@ -37,8 +37,8 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"Element by element ``{name}`` of arrays or numbers. Arrays of one sparse type and shape keep the type, "
-        "different shapes broadcast."
+        f"Element by element ``{name}`` of arrays or numbers. Arrays of one sparse type and shape keep the "
+        "type, different shapes broadcast."
     )
     return function
 

@@ -55,7 +55,8 @@ def save(fname: str, data: Any) -> None:
     for one in arrays:
         if not isinstance(one, NDArray):
             raise ArgumentTypeError(f"save only accept dict str->NDArray or list of NDArray, got {type(one)}")
-    atomic_write(os.fspath(fname), params.write_params([_content(one) for one in arrays], names, np_shape=modes.np_shape))
+    contents = [_content(one) for one in arrays]
+    atomic_write(os.fspath(fname), params.write_params(contents, names, np_shape=modes.np_shape))
 
 
 def _content(array: NDArray) -> Any:

@@ -12,11 +12,18 @@ from gluonjax._base.dtypes import to_dtype
 from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError
 from gluonjax._base.scopes import modes
 from gluonjax._engine.run import Kernel
-from gluonjax._engine.tape import Entry, Node
+from gluonjax._engine.tape import Entry, Node, Tracked, follows
 from gluonjax.ndarray._invoke import cast, new_handle
 from gluonjax.ndarray.ndarray import NDArray
 
 _kernels: dict[Any, Kernel] = {}
+
+
+class UnsupportedArgument(ArgumentTypeError, NotImplementedError):
+    """An argument value of NumPy's that MXNet refuses with NotImplementedError."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(f"{name}: {text}")
 
 
 def _freeze(value: Any) -> Any:
@@ -52,7 +59,12 @@ def kernel_of(fn: Callable[..., Any], host: bool = False, **statics: Any) -> Ker
 
 
 def invoke(
-    kernel: Kernel, inputs: Sequence[Any], cls: Any, out: Any = None, ctx: Context | None = None, many: bool = False
+    kernel: Kernel,
+    inputs: Sequence[Any],
+    cls: Any,
+    out: Any = None,
+    ctx: Context | None = None,
+    many: bool = False,
 ) -> Any:
     """Run a kernel on handles, NumPy constants and Python floats.
 
@@ -73,7 +85,7 @@ def invoke(
                 found = place = here
             elif here is not found and not (here.is_host and found.is_host) and here.jax_device != found.jax_device:
                 raise MXNetError(f"{kernel.name}: inputs are on different contexts, {found} and {here}; use as_in_ctx")
-            values.append(value._value)
+            values.append(value._value if kernel.host else value._raw)
         else:
             values.append(value)
     if place is None:
@@ -84,15 +96,35 @@ def invoke(
     if modes.recording and not kernel.host:
         parents = [value._entry if isinstance(value, NDArray) else None for value in inputs]
         if any(parents):
-            node = Node(kernel, values, parents, [(r.shape, r.dtype) for r in results], on_host)
+            structs = [(r.shape, r.dtype) for r in results]
+            node = Node(kernel, values, parents, structs, on_host)
+            if not any(follows(node, dtype) for _, dtype in structs):
+                node.python = _zero_gradients(node)
     if out is not None:
         targets = list(out) if isinstance(out, (list, tuple)) else [out]
         for index, (target, value) in enumerate(zip(targets, results)):
             write_out(kernel.name, target, value, node, index)
         return out
     if many:
-        return [new_handle(cls, value, place, node, index) for index, value in enumerate(results)]
-    return new_handle(cls, results[0], place, node, 0)
+        return [_wrap(cls, value, place, node, index) for index, value in enumerate(results)]
+    return _wrap(cls, results[0], place, node, 0)
+
+
+def _wrap(cls: Any, value: Any, place: Context, node: Node | None, index: int) -> Any:
+    handle = new_handle(cls, value, place, node, index)
+    if node is not None and node.python is not None:
+        handle._cell.entry = Entry(node, index)
+    return handle
+
+
+def _zero_gradients(node: Node) -> Callable[..., Any]:
+    """Backward of comparisons and the like: MXNet lets it run, and writes zeros."""
+    structs = [(node.values[i].shape, node.values[i].dtype) for i in node.wanted]
+
+    def backward(heads: Any, create_graph: bool) -> list[Tracked]:
+        return [Tracked(np.zeros(shape, dtype)) for shape, dtype in structs]
+
+    return backward
 
 
 def write_out(name: str, target: Any, value: Any, node: Node | None, index: int) -> None:
@@ -141,4 +173,4 @@ def check_where(name: str, options: dict[str, Any]) -> None:
         if key not in defaults:
             raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         if value is not defaults[key] and value != defaults[key]:
-            raise ArgumentTypeError(f"{key}={value} is not implemented yet for operator {name}")
+            raise UnsupportedArgument(name, f"{key}={value} is not implemented yet for operator {name}")

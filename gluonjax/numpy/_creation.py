@@ -14,7 +14,7 @@ from gluonjax._engine.run import is_tracer
 from gluonjax._ops.numpy import elementwise
 from gluonjax.ndarray._invoke import new_handle
 from gluonjax.ndarray.ndarray import NDArray, _to_value, wrap
-from gluonjax.numpy._call import dtype_or_none, invoke, kernel_of, shape_of, write_out
+from gluonjax.numpy._call import UnsupportedArgument, dtype_or_none, invoke, kernel_of, shape_of, write_out
 from gluonjax.numpy.multiarray import ndarray
 
 FLOAT32 = _numpy.float32
@@ -58,7 +58,8 @@ def _without_handles(source: Sequence[Any]) -> Any:
     if not any(isinstance(entry, (NDArray, list, tuple)) for entry in source):
         return source
     return [
-        entry.asnumpy() if isinstance(entry, NDArray) else _without_handles(entry) if isinstance(entry, (list, tuple))
+        entry.asnumpy() if isinstance(entry, NDArray) else _without_handles(entry) if isinstance(entry,
+        (list, tuple))
         else entry
         for entry in source
     ]  # fmt: skip
@@ -73,7 +74,7 @@ def asarray(a: Any, dtype: Any = None, ctx: Context | None = None) -> ndarray:
 
 def _check_order(name: str, order: str) -> None:
     if order != "C":
-        raise ArgumentTypeError(f"{name}: only supports C-order, while received {order}; use order='C'")
+        raise UnsupportedArgument(name, f"only supports C-order, while received {order}; use order='C'")
 
 
 def _dimensions(name: str, shape: Any) -> tuple[int, ...]:
@@ -104,9 +105,7 @@ def empty(shape: Any, dtype: Any = FLOAT32, order: str = "C", ctx: Any = None) -
     return _filled("empty", shape, 0, dtype, order, ctx)
 
 
-def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
-) -> ndarray:
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> ndarray:
     """An array filled with one value, or with an array that broadcasts to the shape."""
     _check_order("full", order)
     if isinstance(fill_value, ndarray):
@@ -130,7 +129,7 @@ def _like(name: str, a: Any, value: Any, dtype: Any, order: str, ctx: Any, out: 
     _check_order(name, order)
     if not isinstance(a, ndarray):
         if isinstance(a, (int, float)):
-            return array(value if dtype is None else value, dtype or FLOAT32, ctx)
+            return array(value, dtype or FLOAT32, ctx)
         raise TypeError(f"{name}: wants an mx.np array, got {type(a).__name__}")
     kernel = kernel_of(elementwise.full_like, value=float(value), dtype=dtype_or_none(dtype))
     result = invoke(kernel, (a,), ndarray, out)
@@ -156,12 +155,10 @@ def full_like(
     return _like("full_like", a, fill_value, dtype, order, ctx, out)
 
 
-def empty_like(
-    prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None
-) -> ndarray:
+def empty_like(prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None) -> ndarray:
     """An array in the shape (and dtype) of another one, whose content does not matter."""
     if order != "C" or subok or shape is not None:
-        raise ArgumentTypeError("empty_like: only order='C', subok=False and shape=None are supported")
+        raise UnsupportedArgument("empty_like", "only order='C', subok=False and shape=None are supported")
     return _like("empty_like", prototype, 0, dtype, order, None, None)
 
 
@@ -194,13 +191,6 @@ def linspace(
     values, step = _numpy.linspace(start, stop, num, endpoint, retstep=True)
     result = wrap(values.astype(to_dtype(dtype)), None if ctx is None else Context(ctx), ndarray)
     return (result, float(step)) if retstep else result
-
-
-class UnsupportedArgument(ArgumentTypeError, NotImplementedError):
-    """An argument value that MXNet refuses with NotImplementedError."""
-
-    def __init__(self, name: str, text: str) -> None:
-        super().__init__(f"{name}: {text}")
 
 
 def logspace(

@@ -55,8 +55,8 @@ def _mask(entry: Any) -> np.ndarray:
             from gluonjax._base.errors import TracedValueError
 
             raise TracedValueError(
-                "boolean indexing: the shape of the result depends on values, which do not exist while the code is "
-                "traced; use np.where, or run this part outside of the compiled function"
+                "boolean indexing: the shape of the result depends on values, which do not exist while the "
+                "code is traced; use np.where, or run this part outside of the compiled function"
             )
         return np.asarray(inflight.wait(value))
     return np.asarray(_plain(entry) if isinstance(entry, list) else entry)
@@ -85,7 +85,9 @@ def _without_booleans(array: Any, key: Any, reshaped: bool = False) -> tuple[Any
         return array, key
     masks = [e for e in entries if _is_mask(e)]
     axes = sum(_mask(e).ndim for e in masks)
-    axes += sum(e is not None and e is not Ellipsis and not isinstance(e, (bool, np.bool_)) and not _is_mask(e) for e in entries)
+    axes += sum(
+        e is not None and e is not Ellipsis and not isinstance(e, (bool, np.bool_)) and not _is_mask(e) for e in entries
+    )
     if axes > array.ndim:
         raise OutOfBoundsError(f"too many indices ({axes}) for array with {array.ndim} dimensions")
     plain: list[Any] = []
@@ -108,8 +110,8 @@ def _without_booleans(array: Any, key: Any, reshaped: bool = False) -> tuple[Any
             for offset, (have, want) in enumerate(zip(mask.shape, array.shape[axis:])):
                 if have != want:
                     raise OutOfBoundsError(
-                        f"boolean index did not match indexed array along dimension {axis + offset}; dimension is "
-                        f"{want} but corresponding boolean dimension is {have}"
+                        f"boolean index did not match indexed array along dimension {axis + offset}; "
+                        f"dimension is {want} but corresponding boolean dimension is {have}"
                     )
             plain.extend(part.astype(np.int64) for part in np.nonzero(mask))
             axis += mask.ndim

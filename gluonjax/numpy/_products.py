@@ -31,7 +31,7 @@ def matmul(a: ndarray, b: ndarray, out: Any = None, **kwargs: Any) -> ndarray:
 
 
 def tensordot(a: ndarray, b: ndarray, axes: Any = 2) -> ndarray:
-    """Sums of products over the last ``axes`` of ``a`` and the first of ``b``, or over named pairs of axes."""
+    """Sums of products over the last ``axes`` of ``a`` and the first of ``b``, or over pairs of axes."""
     if isinstance(axes, (int, _numpy.integer)):
         pairs: Any = int(axes)
     else:

@@ -1,4 +1,4 @@
-"""What NumPy's own functions do with ``mx.np`` arrays: they are handed over to the function of the same name."""
+"""What NumPy's own functions do with ``mx.np`` arrays: they go to the function of the same name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
     """``numpy.<ufunc>(...)`` with an ``mx.np`` array among the inputs."""
     if method != "__call__":
         raise TypeError(f"numpy.{ufunc.__name__}.{method} is not supported on mx.np arrays; use a function of mx.np")
-    function = getattr(_module(), _UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__), None)
+    function = getattr(_module(), str(_UFUNC_NAMES.get(ufunc.__name__, ufunc.__name__)), None)
     if function is None:
         raise TypeError(f"mx.np has no function {ufunc.__name__!r}; convert with asnumpy() first")
     out = options.pop("out", None)

@@ -8,7 +8,7 @@ import numpy as _numpy
 
 from gluonjax._base.errors import ArgumentTypeError
 from gluonjax._ops.numpy import elementwise, reduce
-from gluonjax.numpy._call import axes_or_none, dtype_or_none, invoke, kernel_of
+from gluonjax.numpy._call import UnsupportedArgument, axes_or_none, dtype_or_none, invoke, kernel_of
 from gluonjax.numpy.multiarray import ndarray
 
 
@@ -20,7 +20,12 @@ def wants_array(name: str, argument: str, value: Any) -> ndarray:
 
 
 def sum(
-    a: ndarray, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, out: Any = None
+    a: ndarray,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    out: Any = None,
 ) -> ndarray:
     """The sum of the elements over axes; booleans are counted as int64.
 
@@ -30,18 +35,31 @@ def sum(
     """
     wants_array("sum", "a", a)
     kernel = kernel_of(
-        reduce.sum, axis=axes_or_none(axis), dtype=dtype_or_none(dtype), keepdims=bool(keepdims), initial=initial
+        reduce.sum,
+        axis=axes_or_none(axis),
+        dtype=dtype_or_none(dtype),
+        keepdims=bool(keepdims),
+        initial=initial,
     )
     return invoke(kernel, (a,), ndarray, out)
 
 
 def prod(
-    a: ndarray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None
+    a: ndarray,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
 ) -> ndarray:
     """The product of the elements over axes."""
     wants_array("prod", "a", a)
     kernel = kernel_of(
-        reduce.prod, axis=axes_or_none(axis), dtype=dtype_or_none(dtype), keepdims=bool(keepdims), initial=initial
+        reduce.prod,
+        axis=axes_or_none(axis),
+        dtype=dtype_or_none(dtype),
+        keepdims=bool(keepdims),
+        initial=initial,
     )
     return invoke(kernel, (a,), ndarray, out)
 
@@ -59,7 +77,12 @@ def mean(a: ndarray, axis: Any = None, dtype: Any = None, out: Any = None, keepd
 def _spread(a: ndarray, axis: Any, dtype: Any, out: Any, ddof: int, keepdims: bool, root: bool) -> ndarray:
     wants_array("std" if root else "var", "a", a)
     kernel = kernel_of(
-        reduce.var, axis=axes_or_none(axis), dtype=dtype_or_none(dtype), ddof=ddof, keepdims=bool(keepdims), root=root
+        reduce.var,
+        axis=axes_or_none(axis),
+        dtype=dtype_or_none(dtype),
+        ddof=ddof,
+        keepdims=bool(keepdims),
+        root=root,
     )
     return invoke(kernel, (a,), ndarray, out)
 
@@ -153,11 +176,18 @@ def average(a: ndarray, axis: Any = None, weights: Any = None, returned: bool = 
 
 
 def _quantile(
-    name: str, a: ndarray, q: Any, axis: Any, out: Any, overwrite_input: Any, interpolation: str, keepdims: bool
+    name: str,
+    a: ndarray,
+    q: Any,
+    axis: Any,
+    out: Any,
+    overwrite_input: Any,
+    interpolation: str,
+    keepdims: bool,
 ) -> ndarray:
     wants_array(name, "a", a)
     if overwrite_input is not None:
-        raise NotImplementedError(f"{name}: overwrite_input is not supported; leave it out")
+        raise UnsupportedArgument(name, "overwrite_input is not supported; leave it out")
     share = q if isinstance(q, ndarray) else _numpy.asarray(q, _numpy.float64)
     kernel = kernel_of(
         reduce.quantile, axis=axes_or_none(axis), method=interpolation, keepdims=bool(keepdims),
@@ -182,7 +212,9 @@ def quantile(
     return _quantile("quantile", a, q, axis, out, overwrite_input, interpolation, keepdims)
 
 
-def median(a: ndarray, axis: Any = None, out: Any = None, overwrite_input: Any = None, keepdims: bool = False) -> ndarray:
+def median(
+    a: ndarray, axis: Any = None, out: Any = None, overwrite_input: Any = None, keepdims: bool = False
+) -> ndarray:
     """The middle value over axes."""
     return quantile(a, 0.5, axis, out, overwrite_input, keepdims=keepdims)
 
@@ -192,7 +224,8 @@ def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
     if isinstance(x, ndarray):
         return invoke(kernel_of(elementwise.around, decimals=int(decimals)), (x,), ndarray, out)
     if isinstance(x, (int, float, _numpy.generic)):
-        return _numpy.around(x, decimals)
+        number: Any = x
+        return _numpy.around(number, decimals)
     raise TypeError(f"type {type(x)} not supported")
 
 
@@ -244,7 +277,7 @@ def diff(a: ndarray, n: int = 1, axis: int = -1, prepend: Any = None, append: An
     """The n-th difference of neighbours along an axis."""
     wants_array("diff", "a", a)
     if prepend is not None or append is not None:
-        raise NotImplementedError("diff: prepend and append are not supported; concatenate them first")
+        raise UnsupportedArgument("diff", "prepend and append are not supported; concatenate them first")
     return invoke(kernel_of(reduce.difference, n=int(n), axis=int(axis)), (a,), ndarray)
 
 
@@ -265,4 +298,5 @@ def ediff1d(ary: ndarray, to_end: Any = None, to_begin: Any = None) -> ndarray:
 
 def count_nonzero(a: ndarray, axis: Any = None, keepdims: bool = False) -> ndarray:
     """How many elements over axes are nonzero."""
-    return sum(a != 0, axis, keepdims=keepdims)
+    nonzero: Any = a != 0
+    return sum(nonzero, axis, keepdims=keepdims)

@@ -1,4 +1,4 @@
-"""Module functions whose results depend on values: positions, distinct elements, counts; insert and delete."""
+"""Module functions whose shapes depend on values: positions, distinct elements, counts; insert, delete."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as _numpy
 
 from gluonjax._base.errors import MXNetError, OutOfBoundsError
 from gluonjax._ops.numpy import host
-from gluonjax.numpy._call import invoke, kernel_of
+from gluonjax.numpy._call import UnsupportedArgument, invoke, kernel_of
 from gluonjax.numpy._creation import array
 from gluonjax.numpy._reductions import wants_array
-from gluonjax.numpy._shapes import broadcast_to, concatenate, select_along
+from gluonjax.numpy._shapes import broadcast_to, concatenate, moveaxis, select_along
 from gluonjax.numpy.multiarray import ndarray
 
 
@@ -38,7 +38,8 @@ def unique(
     """The distinct elements in order; with their first positions, the way back, and counts where wanted."""
     wants_array("unique", "ar", ar)
     kernel = kernel_of(
-        host.unique, host=True, index=bool(return_index), inverse=bool(return_inverse), counts=bool(return_counts),
+        host.unique, host=True, index=bool(return_index), inverse=bool(return_inverse),
+        counts=bool(return_counts),
         axis=axis,
     )  # fmt: skip
     found = invoke(kernel, (ar,), ndarray, many=True)
@@ -57,11 +58,16 @@ def bincount(x: ndarray, weights: Any = None, minlength: int = 0) -> ndarray:
 
 
 def histogram(
-    a: ndarray, bins: Any = 10, range: Any = None, normed: Any = None, weights: Any = None, density: Any = None
+    a: ndarray,
+    bins: Any = 10,
+    range: Any = None,
+    normed: Any = None,
+    weights: Any = None,
+    density: Any = None,
 ) -> list[ndarray]:
     """Counts and bin edges."""
     if normed or weights is not None or density:
-        raise NotImplementedError("histogram: normed, weights and density are not supported")
+        raise UnsupportedArgument("histogram", "normed, weights and density are not supported")
     wants_array("histogram", "a", a)
     low, high = (None, None) if range is None else (float(range[0]), float(range[1]))
     if isinstance(bins, (ndarray, list, tuple)):
@@ -87,7 +93,9 @@ def _positions(name: str, obj: Any, length: int, inclusive: bool) -> Any:
 def delete(arr: ndarray, obj: Any, axis: int | None = None) -> ndarray:
     """A copy without the elements at positions along an axis."""
     wants_array("delete", "arr", arr)
-    source, axis = (arr.reshape(-1), 0) if axis is None else (arr, axis % arr.ndim if -arr.ndim <= axis < arr.ndim else None)
+    source, axis = (
+        (arr.reshape(-1), 0) if axis is None else (arr, axis % arr.ndim if -arr.ndim <= axis < arr.ndim else None)
+    )
     if axis is None:
         raise MXNetError(f"delete: axis is out of bounds for an array with {arr.ndim} dimensions")
     length = source.shape[axis]
@@ -106,16 +114,18 @@ def insert(arr: ndarray, obj: Any, values: Any, axis: int | None = None) -> ndar
     positions = _positions("insert", obj, length, True)
     fresh = values if isinstance(values, ndarray) else array(values, dtype=arr.dtype)
     fresh = fresh if fresh.dtype == arr.dtype else fresh.astype(arr.dtype)
-    single = positions.ndim == 0
-    # NumPy's rule: one position takes values along the axis, several take one each.
-    if single and fresh.ndim < source.ndim:
-        fresh = fresh.reshape((1,) * (source.ndim - fresh.ndim) + fresh.shape)
-        if fresh.ndim > 1 and axis:
-            fresh = fresh.swapaxes(0, axis) if values is not fresh and fresh.shape[0] == 1 and axis != 0 else fresh
-    count = fresh.shape[axis] if single and fresh.ndim == source.ndim else positions.size
+    if positions.size == 1:
+        # NumPy's rule: at one position values lie along the axis; a bare number also turns their first axis there.
+        if fresh.ndim < source.ndim:
+            fresh = fresh.reshape((1,) * (source.ndim - fresh.ndim) + fresh.shape)
+        if positions.ndim == 0:
+            fresh = moveaxis(fresh, 0, axis)
+        count = fresh.shape[axis]
+    else:
+        count = positions.size
     wanted = (*source.shape[:axis], count, *source.shape[axis + 1 :])
     fresh = broadcast_to(fresh, wanted)
-    places = _numpy.full(count, int(positions)) if single else positions.reshape(-1)
+    places = _numpy.full(count, int(positions.item())) if positions.size == 1 else positions.reshape(-1)
     order = _numpy.argsort(places, kind="stable")
     # Where each element of the joined array (source, then values) goes.
     keys = _numpy.concatenate([_numpy.arange(length) + 0.5, places[order]])

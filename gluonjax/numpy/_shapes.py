@@ -12,8 +12,8 @@ from gluonjax._engine import inflight
 from gluonjax._engine.run import is_tracer
 from gluonjax._ops.numpy import reduce
 from gluonjax._ops.numpy import shape as forms
-from gluonjax.numpy._call import axes_or_none, invoke, kernel_of, shape_of
-from gluonjax.numpy._creation import UnsupportedArgument, array
+from gluonjax.numpy._call import UnsupportedArgument, axes_or_none, invoke, kernel_of, shape_of
+from gluonjax.numpy._creation import array
 from gluonjax.numpy._reductions import wants_array
 from gluonjax.numpy.multiarray import ndarray
 
@@ -221,7 +221,7 @@ def tile(A: Any, reps: Any) -> Any:
     return _run(forms.tile, A, reps=shape_of(reps))
 
 
-def flip(m: ndarray, axis: Any = None, out: Any = None) -> ndarray:
+def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
     """The other way round along axes."""
     if isinstance(m, (int, float, _numpy.generic)):
         return _numpy.flip(m, axis)
@@ -334,7 +334,7 @@ def _checked(positions: Any, length: int) -> Any:
 def take_along_axis(arr: ndarray, indices: ndarray, axis: int) -> ndarray:
     """Elements at positions that differ from row to row."""
     grid = _numpy.ogrid[tuple(slice(n) for n in indices.shape)]
-    key = [part for part in grid]
+    key: list[Any] = list(grid)
     key[axis] = indices
     return arr[tuple(key)]
 
@@ -369,7 +369,7 @@ def meshgrid(*xi: ndarray, **kwargs: Any) -> list[ndarray]:
     count = len(xi)
     raised = [x.reshape((1,) * i + (-1,) + (1,) * (count - i - 1)) for i, x in enumerate(xi)]
     if indexing == "xy" and count > 1:
-        raised = [x.swapaxes(0, 1) for x in raised]
+        raised = [swapaxes(x, 0, 1) for x in raised]
     if sparse:
         return [x.copy() for x in raised] if copied else raised
     return broadcast_arrays(*raised)

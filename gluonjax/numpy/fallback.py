@@ -1,4 +1,4 @@
-"""Functions that run in NumPy on the host: their arguments are copied there, no gradient flows through them."""
+"""Functions that run in NumPy on the host: arguments are copied there, no gradient flows through them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ import numpy as _numpy
 from gluonjax.numpy._protocols import run_on_numpy
 
 NAMES = (
-    "allclose", "alltrue", "apply_along_axis", "apply_over_axes", "argpartition", "array_equal", "array_equiv",
-    "choose", "compress", "corrcoef", "correlate", "cov", "digitize", "divmod", "extract", "float_power", "frexp",
+    "allclose", "alltrue", "apply_along_axis", "apply_over_axes", "argpartition", "array_equal",
+    "array_equiv",
+    "choose", "compress", "corrcoef", "correlate", "cov", "digitize", "divmod", "extract", "float_power",
+    "frexp",
     "heaviside", "histogram2d", "histogram_bin_edges", "histogramdd", "i0", "in1d", "interp", "intersect1d",
-    "isclose", "isin", "ix_", "lexsort", "min_scalar_type", "modf", "msort", "nanargmax", "nanargmin", "nancumprod",
-    "nancumsum", "nanmax", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "packbits", "partition",
+    "isclose", "isin", "ix_", "lexsort", "min_scalar_type", "modf", "msort", "nanargmax", "nanargmin",
+    "nancumprod",
+    "nancumsum", "nanmax", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "packbits",
+    "partition",
     "piecewise", "poly", "polyadd", "polydiv", "polyfit", "polyint", "polymul", "polysub", "positive",
     "promote_types", "ptp", "real", "result_type", "roots", "searchsorted", "select", "setdiff1d", "setxor1d",
-    "spacing", "trapz", "tril_indices_from", "trim_zeros", "triu_indices_from", "union1d", "unpackbits", "unwrap",
+    "spacing", "trapz", "tril_indices_from", "trim_zeros", "triu_indices_from", "union1d", "unpackbits",
+    "unwrap",
     "vander",
 )  # fmt: skip
 

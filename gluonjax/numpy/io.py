@@ -12,7 +12,7 @@ from gluonjax.numpy.multiarray import ndarray
 
 
 def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
-    """``numpy.genfromtxt``, with the result as an array of this library; ``dtype`` and ``ctx`` as in ``array``."""
+    """``numpy.genfromtxt``, with the result as an array of this library; ``ctx`` as in ``array``."""
     ctx = kwargs.pop("ctx", None)
     value = _numpy.genfromtxt(*args, **kwargs)
     return array(value, dtype=value.dtype, ctx=ctx)

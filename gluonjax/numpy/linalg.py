@@ -18,6 +18,11 @@ def _one(fn: Any, a: Any, many: bool = False, **statics: Any) -> Any:
     return invoke(kernel_of(fn, **statics), (wants_array(fn.__name__, "a", a),), ndarray, many=many)
 
 
+def _in_float(a: Any) -> Any:
+    """Whole numbers as float32: MXNet takes them in eigenvalue problems, and only there."""
+    return a.astype("float32") if isinstance(a, ndarray) and a.dtype.kind in "iub" else a
+
+
 def inv(a: ndarray) -> ndarray:
     """The inverse of square matrices."""
     return _one(_products.inv, a)
@@ -47,7 +52,7 @@ def eigh(a: ndarray, UPLO: str = "L") -> tuple[ndarray, ...]:
     """Eigenvalues (ascending) and eigenvectors of symmetric matrices."""
     if UPLO not in ("L", "U", "l", "u"):
         raise ValueError(f"eigh: UPLO has to be 'L' or 'U', got {UPLO!r}")
-    return tuple(_one(_products.eigh, a, True, uplo=UPLO.upper()))
+    return tuple(_one(_products.eigh, _in_float(a), True, uplo=UPLO.upper()))
 
 
 def eigvalsh(a: ndarray, UPLO: str = "L") -> ndarray:
@@ -57,13 +62,15 @@ def eigvalsh(a: ndarray, UPLO: str = "L") -> ndarray:
 
 def eig(a: ndarray) -> tuple[ndarray, ...]:
     """Real eigenvalues and eigenvectors of square matrices. No gradient."""
-    _products._matrices("eig", wants_array("eig", "a", a)._value)
+    a = _in_float(wants_array("eig", "a", a))
+    _products.check_matrices("eig", a._value)
     return tuple(_one(_host.eig, a, True, host=True))
 
 
 def eigvals(a: ndarray) -> ndarray:
     """Real eigenvalues of square matrices. No gradient."""
-    _products._matrices("eigvals", wants_array("eigvals", "a", a)._value)
+    a = _in_float(wants_array("eigvals", "a", a))
+    _products.check_matrices("eigvals", a._value)
     return _one(_host.eigvals, a, host=True)
 
 

@@ -1,4 +1,4 @@
-"""``mx.np.ndarray``: the array with NumPy semantics. It shares cells, views and the tape with ``mx.nd.NDArray``."""
+"""``mx.np.ndarray``: the array with NumPy semantics. It shares memory and the tape with ``mx.nd.NDArray``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import numpy as _numpy
 
 from gluonjax._base.devices import Context
-from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._base.dtypes import to_dtype
 from gluonjax._engine.run import is_tracer
+from gluonjax._ops.numpy import elementwise
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.numpy import _indexing
+from gluonjax.numpy._call import UnsupportedArgument, invoke, kernel_of
 
 AMBIGUOUS = "The truth value of an ndarray with multiple elements is ambiguous."
 
@@ -62,8 +64,8 @@ class ndarray(NDArray):
     def __bool__(self) -> bool:
         if self.size == 0:
             warnings.warn(
-                "The truth value of an empty array is ambiguous. Returning False, but in future this will result "
-                "in an error. Use `array.size > 0` to check that an array is not empty.",
+                "The truth value of an empty array is ambiguous. Returning False, but in future this will "
+                "result in an error. Use `array.size > 0` to check that an array is not empty.",
                 DeprecationWarning,
                 stacklevel=2,
             )
@@ -80,26 +82,18 @@ class ndarray(NDArray):
         return (self[index] for index in range(self.shape[0]))
 
     def __round__(self, n: int = 0) -> Any:
-        return self.round(n)
+        from gluonjax.numpy import around
+
+        return around(self, n)
 
     def __invert__(self) -> ndarray:
-        from gluonjax.numpy import bitwise_not
-
-        return bitwise_not(self)
+        return invoke(kernel_of(elementwise.invert), (self,), ndarray)
 
     def __repr__(self) -> str:
         """The text NumPy would show, with MXNet's default dtypes (float32 and bool) left out."""
         if is_tracer(self._value):
             return f"array({self._value}, shape={self.shape}, dtype={self.dtype})"
-        text = repr(self.asnumpy())
-        dtype = self.dtype
-        if "dtype=" in text:
-            if dtype == _numpy.float32 or dtype == _numpy.bool_:
-                text = text[: text.rindex(",")] + ")"
-        elif dtype != _numpy.float32 and dtype != _numpy.bool_:
-            text = f"{text[:-1]}, dtype={dtype})"
-        context = self.context
-        return text if context.device_type == "cpu" else f"{text[:-1]}, ctx={context})"
+        return show(self.asnumpy(), "" if self.context.device_type == "cpu" else f", ctx={self.context}")
 
     def __str__(self) -> str:
         return repr(self) if is_tracer(self._value) else str(self.asnumpy())
@@ -137,10 +131,6 @@ class ndarray(NDArray):
             raise ValueError("casting must be equal to 'unsafe'")
         if not subok:
             raise ValueError("subok must be equal to True")
-        from gluonjax._base.dtypes import to_dtype
-        from gluonjax._ops.numpy import elementwise
-        from gluonjax.numpy._call import invoke, kernel_of
-
         wanted = to_dtype(_numpy.float32 if dtype is None else dtype)
         if not copy and wanted == self._cell.value.dtype:
             return self
@@ -149,9 +139,7 @@ class ndarray(NDArray):
     def copy(self, order: str = "C") -> ndarray:  # type: ignore[override]
         """A new array with the same content."""
         if order != "C":
-            raise ArgumentTypeError(f"ndarray.copy only supports order='C', while received {order}")
-        from gluonjax._ops.numpy import elementwise
-        from gluonjax.numpy._call import invoke, kernel_of
+            raise UnsupportedArgument("ndarray.copy", f"only supports order='C', while received {order}")
 
         return invoke(kernel_of(elementwise.identity), (self,), ndarray)
 
@@ -166,7 +154,7 @@ class ndarray(NDArray):
 
     def as_in_ctx(self, ctx: Context) -> ndarray:
         """The array on a context: itself where it is there already, else a copy."""
-        return self if ctx == self.context else self._to_context(ctx, True)
+        return self if ctx == self.context else self._to_context(ctx, True)  # type: ignore[return-value]
 
     def attach_grad(self, grad_req: str = "write") -> None:  # type: ignore[override]
         """Make this array a variable: allocate its gradient buffer, filled with zeros."""
@@ -229,3 +217,25 @@ class ndarray(NDArray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         _indexing.put(self, key, value)
+
+
+# NumPy's own repr leaves these out, so MXNet appends them without looking at the line's length.
+_APPENDED = ("float64", "int64")
+_LEFT_OUT = ("float32", "bool")
+
+
+def show(value: _numpy.ndarray, ending: str = "") -> str:
+    """The ``repr`` of an array: as NumPy 1 shows it, with the dtypes that MXNet shows.
+
+    >>> show(_numpy.array([1, 2], "int32"))
+    'array([1, 2], dtype=int32)'
+    """
+    text = _numpy.array2string(value, separator=", ", prefix="array(") if value.size or not value.ndim else "[]"
+    if value.size == 0 and value.shape != (0,):
+        text += f", shape={value.shape}"
+    name = value.dtype.name
+    if name not in _LEFT_OUT:
+        last = len("array(") + len(text) if "\n" not in text else len(text) - text.rindex("\n") - 1
+        wraps = name not in _APPENDED and last + len(f", dtype={name})") > _numpy.get_printoptions()["linewidth"]
+        text += f",\n      dtype={name}" if wraps else f", dtype={name}"
+    return f"array({text}{ending})"

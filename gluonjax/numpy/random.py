@@ -11,8 +11,9 @@ from gluonjax._base.devices import Context
 from gluonjax._base.dtypes import to_dtype
 from gluonjax._base.errors import MXNetError
 from gluonjax._engine import rng as _rng
+from gluonjax._engine.run import is_tracer
 from gluonjax._ops.numpy import sampling as _sampling
-from gluonjax.numpy._call import invoke, kernel_of, shape_of
+from gluonjax.numpy._call import UnsupportedArgument, invoke, kernel_of, shape_of
 from gluonjax.numpy.multiarray import ndarray
 
 
@@ -27,7 +28,7 @@ def _place(ctx: Any) -> Context | None:
 def draw(
     name: str, parameters: tuple[Any, ...], size: Any, dtype: Any = None, ctx: Any = None, out: Any = None
 ) -> ndarray:
-    """Draw from a distribution of the table in ``_ops/numpy/sampling.py``; parameters are numbers or arrays."""
+    """Draw from a distribution of ``_ops/numpy/sampling.py``; parameters are numbers or arrays."""
     kind = to_dtype(dtype)
     if kind.kind != "f" and name != "bernoulli":
         raise MXNetError(f"random.{name}: dtype has to be a floating type, got {kind.name}")
@@ -38,15 +39,24 @@ def draw(
     return invoke(kernel, (*values, _rng.take_keys()), ndarray, out, _place(ctx))
 
 
+def _known(value: Any) -> Any:
+    """The value as NumPy where it exists; None while the code is traced."""
+    if isinstance(value, ndarray):
+        return None if is_tracer(value._value) else value.asnumpy()
+    return _numpy.asarray(value)
+
+
 def _positive(name: str, **parameters: Any) -> None:
     for label, value in parameters.items():
-        if not isinstance(value, ndarray) and not _numpy.all(_numpy.asarray(value) > 0):
+        known = _known(value)
+        if known is not None and not (known > 0).all():
             raise ValueError(f"random.{name}: expected {label} > 0, got {value}")
 
 
 def _not_negative(name: str, **parameters: Any) -> None:
     for label, value in parameters.items():
-        if not isinstance(value, ndarray) and not _numpy.all(_numpy.asarray(value) >= 0):
+        known = _known(value)
+        if known is not None and not (known >= 0).all():
             raise ValueError(f"random.{name}: expected {label} >= 0, got {value}")
 
 
@@ -74,16 +84,19 @@ def lognormal(
     mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
 ) -> ndarray:
     """The exponential of a normal variable."""
+    _not_negative("lognormal", sigma=sigma)
     return draw("lognormal", (mean, sigma), size, dtype, ctx, out)
 
 
 def gumbel(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
     """Gumbel with that location and scale."""
+    _not_negative("gumbel", scale=scale)
     return draw("gumbel", (loc, scale), size, None, ctx, out)
 
 
 def logistic(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
     """Logistic with that location and scale."""
+    _not_negative("logistic", scale=scale)
     return draw("logistic", (loc, scale), size, None, ctx, out)
 
 
@@ -121,6 +134,7 @@ def gamma(
     shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None
 ) -> ndarray:
     """Gamma with that shape and scale."""
+    _positive("gamma", shape=shape, scale=scale)
     return draw("gamma", (shape, scale), size, dtype, ctx, out)
 
 
@@ -157,9 +171,7 @@ def randint(
     return invoke(kernel, (*bounds, _rng.take_keys()), ndarray, out, _place(ctx))
 
 
-def choice(
-    a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None
-) -> ndarray:
+def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
     """Elements of a 1-D array, or of ``range(a)``, with or without replacement."""
     source = a if isinstance(a, ndarray) and a.ndim else None
     if source is not None and source.ndim != 1:
@@ -210,12 +222,10 @@ def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: Any) -> ndarray:
     return invoke(kernel, (probabilities, _rng.take_keys()), ndarray)
 
 
-def multivariate_normal(
-    mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None
-) -> ndarray:
+def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> ndarray:
     """Normal vectors with that mean and covariance matrix."""
     if check_valid is not None or tol is not None:
-        raise NotImplementedError("multivariate_normal: check_valid and tol are not supported; leave them out")
+        raise UnsupportedArgument("multivariate_normal", "check_valid and tol are not supported; leave them out")
     arrays = [v if isinstance(v, ndarray) else _numpy.asarray(v, _numpy.float32) for v in (mean, cov)]
     kernel = kernel_of(_sampling.multivariate_normal, size=_size(size))
     return invoke(kernel, (*arrays, _rng.take_keys()), ndarray)

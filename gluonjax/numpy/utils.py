@@ -27,6 +27,25 @@ newaxis = None
 finfo = _numpy.finfo
 
 __all__ = [
-    "NAN", "NINF", "NZERO", "NaN", "PINF", "PZERO", "bool", "bool_", "e", "finfo", "float16", "float32", "float64",
-    "inf", "int8", "int32", "int64", "nan", "newaxis", "pi", "uint8",
+    "NAN",
+    "NINF",
+    "NZERO",
+    "PINF",
+    "PZERO",
+    "NaN",
+    "bool",
+    "bool_",
+    "e",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "inf",
+    "int8",
+    "int32",
+    "int64",
+    "nan",
+    "newaxis",
+    "pi",
+    "uint8",
 ]  # fmt: skip

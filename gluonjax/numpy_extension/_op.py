@@ -19,7 +19,8 @@ from gluonjax.numpy.multiarray import ndarray
 PREFIX = "_npx_"
 # Registered without the prefix, since the legacy operator does for both.
 SHARED = {
-    "relu": "relu", "sigmoid": "sigmoid", "roi_pooling": "ROIPooling", "multibox_prior": "_contrib_MultiBoxPrior",
+    "relu": "relu", "sigmoid": "sigmoid", "roi_pooling": "ROIPooling",
+    "multibox_prior": "_contrib_MultiBoxPrior",
     "multibox_target": "_contrib_MultiBoxTarget", "multibox_detection": "_contrib_MultiBoxDetection",
 }  # fmt: skip
 
@@ -57,7 +58,7 @@ def reshape(a: ndarray, newshape: Any, reverse: bool = False, order: str = "C") 
 
     Args:
         reverse: match the codes from the last axis backwards.
-    """  # noqa: D205
+    """
     shape = solve_codes(a.shape, shape_of(newshape), reverse)
     return _reshape(a, shape, order)
 

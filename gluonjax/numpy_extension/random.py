@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as _numpy
 
+from gluonjax._ops import registry
+from gluonjax.ndarray._invoke import run_operator
 from gluonjax.numpy import random as _random
 from gluonjax.numpy._call import shape_of
 from gluonjax.numpy.multiarray import ndarray
-from gluonjax.random import seed as seed
+from gluonjax.random import seed as _seed
+
+
+def seed(seed: int, ctx: Any = "all") -> None:
+    """Restart every random stream of the library; ``ctx`` is accepted for compatibility."""
+    _seed(seed, ctx)
 
 
 def bernoulli(
@@ -19,11 +26,13 @@ def bernoulli(
     if (prob is None) == (logit is None):
         raise ValueError("Either `prob` or `logit` must be specified, but not both. "
                          f"Received prob={prob}, logit={logit}")  # fmt: skip
-    if prob is None:
+    if prob is not None:
+        known = _random._known(prob)
+        if known is not None and not ((known >= 0) & (known <= 1)).all():
+            raise ValueError(f"random.bernoulli: expected 0 <= prob <= 1, got {prob}")
+    else:
         if isinstance(logit, ndarray):
-            from gluonjax import numpy_extension
-
-            prob = numpy_extension.sigmoid(logit)
+            prob = run_operator(registry.get("sigmoid"), (logit,), {}, None, ndarray)
         else:
             prob = 1 / (1 + _numpy.exp(-_numpy.asarray(logit, _numpy.float64)))
     return _random.draw("bernoulli", (prob,), size, dtype, ctx, out)

@@ -96,7 +96,8 @@ class Optimizer:
     ) -> None:  # fmt: skip
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
             raise ArgumentTypeError(
-                f"{type(self).__name__}: param_idx2name should be a dict of param indexes to names, got {param_idx2name!r}"
+                f"{type(self).__name__}: param_idx2name should be a dict of param indexes to names, "
+                f"got {param_idx2name!r}"
             )
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler

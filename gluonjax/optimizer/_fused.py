@@ -144,7 +144,7 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
     update = _updates.get(key)
     if update is None:
         update = _updates[key] = _Update(optimizer, masters, tree, optimizer.hyper_names)
-    names, columns = _columns(update, optimizer, indices)
+    _, columns = _columns(update, optimizer, indices)
     flat = [*[w._raw for w in weights], *[g._raw for g in grads], *leaves, *columns]
     try:
         results = update.kernel.run(flat, weights[0].context.is_host)

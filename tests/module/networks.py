@@ -42,8 +42,9 @@ def initial(mx: Any, symbol: Any, shape: tuple[int, ...], seed: int = 1) -> tupl
     inputs = ("data", "softmax_label")
     args = {
         name: mx.nd.array(random.uniform(-0.5, 0.5, size).astype(np.float32))
-        for name, size in zip(symbol.list_arguments(), arg_shapes) if name not in inputs
-    }  # fmt: skip
+        for name, size in zip(symbol.list_arguments(), arg_shapes)
+        if name not in inputs
+    }
     auxs = {
         name: mx.nd.array(np.full(size, 1.0 if name.endswith("var") else 0.0, np.float32))
         for name, size in zip(symbol.list_auxiliary_states(), aux_shapes)

@@ -1,4 +1,4 @@
-"""Record five training steps of a small network with the real MXNet: ``orc tests/oracle/record_module.py`` from the root.
+"""Record five training steps of a small network with the real MXNet (run it with that MXNet from the root).
 
 Writes tests/data/module.npz with outputs, metric values, parameters and auxiliary states after every step, for some
 optimizers.

@@ -1,0 +1,1 @@
+"""Operators of MXNet's ``contrib`` namespace."""

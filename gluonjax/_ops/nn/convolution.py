@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gluonjax._ops.nn.windows import depthwise, on_cpu, pad_axes, per_axis, spatial_axes
+from gluonjax._base.dtypes import is_floating
+from gluonjax._ops.nn.windows import depthwise, on_cpu, one_channel, pad_axes, per_axis, spatial_axes
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
 
 Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None
 CudnnTune = Literal["fastest", "limited_workspace", "off"] | None
 MOST_SEPARATE_GROUPS = 128
+# Up to this many elements in a kernel, shifted products of a single input channel beat XLA's convolution on CPU.
+MOST_SHIFTS = 49
 
 
 def _weighted_inputs(attrs: Attrs) -> tuple[str, ...]:
@@ -85,6 +89,11 @@ def correlate(
                 )
             ]
             return lax.concatenate(parts, channel)
+    small = math.prod(weight.shape) // weight.shape[0] <= MOST_SHIFTS and max(spread) == 1
+    if data.shape[1] == 1 and channel == 1 and on_cpu() and small and is_floating(data.dtype):
+        low, high = zip(*padding)
+        padded = pad_axes(data, axes, 0, low, high, (0,) * len(axes))
+        return one_channel(padded, weight, axes, stride, dilate)
     return lax.conv_general_dilated(
         data, weight, stride, padding, lhs_dilation=spread, rhs_dilation=dilate, feature_group_count=groups,
         dimension_numbers=lax.ConvDimensionNumbers(
@@ -151,8 +160,7 @@ def _geometry(
 
 
 def _convolve(
-    name: str, data: Array, weight: Array, bias: Array | None, kernel: tuple[int, ...], stride: tuple[int,
-        ...],
+    name: str, data: Array, weight: Array, bias: Array | None, kernel: tuple[int, ...], stride: tuple[int, ...],
     dilate: tuple[int, ...], pad: tuple[int, ...], num_filter: int, num_group: int, no_bias: bool,
     layout: str | None,
 ) -> Array:  # fmt: skip
@@ -189,8 +197,7 @@ def _convolve(
 )
 def convolution(
     data: Array, weight: Array, bias: Array | None = None, *,
-    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int,
-        ...] = (),
+    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int, ...] = (),
     num_filter: int, num_group: int = 1, workspace: int = 1024, no_bias: bool = False,
     cudnn_tune: CudnnTune = None,
     cudnn_off: bool = False, layout: Layout = None,
@@ -216,8 +223,7 @@ def convolution(
 @operator("Convolution_v1", active_inputs=_weighted_inputs, param_shapes=_convolution_shapes)
 def convolution_v1(
     data: Array, weight: Array, bias: Array | None = None, *,
-    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int,
-        ...] = (),
+    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int, ...] = (),
     num_filter: int, num_group: int = 1, workspace: int = 1024, no_bias: bool = False,
     cudnn_tune: CudnnTune = None,
     cudnn_off: bool = False, layout: Layout = None,
@@ -271,8 +277,7 @@ def _padding_for_target(
 )
 def deconvolution(
     data: Array, weight: Array, bias: Array | None = None, *,
-    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int,
-        ...] = (),
+    kernel: tuple[int, ...], stride: tuple[int, ...] = (), dilate: tuple[int, ...] = (), pad: tuple[int, ...] = (),
     adj: tuple[int, ...] = (), target_shape: tuple[int, ...] = (), num_filter: int, num_group: int = 1,
     workspace: int = 512, no_bias: bool = True, cudnn_tune: CudnnTune = None, cudnn_off: bool = False,
     layout: Layout = None,

@@ -238,8 +238,7 @@ def batch_norm_v1(
     eps: float = 1e-3, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False,
     output_mean_var: bool = False, train: bool,
 ) -> tuple[tuple[Array, Array, Array], dict[str, Array]]:  # fmt: skip
-    """The first version of batch normalization, for old files: channels on axis 1, and ``var`` is the
-    variance.
+    """The first version of batch normalization, for old files: channels on axis 1; ``var`` is the variance.
 
     Args:
         data: ``(batch, channels, ...)``.

@@ -48,7 +48,8 @@ def _total(
     dimensions, steps = [1] * data.ndim, [1] * data.ndim
     for axis, count, jump in zip(axes, kernel, stride):
         dimensions[axis], steps[axis] = count, jump
-    return lax.reduce_window(data, jnp.zeros((), data.dtype), lax.add, dimensions, steps, "VALID")
+    # The start value is NumPy's: JAX differentiates the sum and the maximum only where it can read it.
+    return lax.reduce_window(data, np.zeros((), data.dtype), lax.add, dimensions, steps, "VALID")
 
 
 def _maximum(
@@ -64,7 +65,7 @@ def _maximum(
     dimensions, steps = [1] * data.ndim, [1] * data.ndim
     for axis, count, jump in zip(axes, kernel, stride):
         dimensions[axis], steps[axis] = count, jump
-    return lax.reduce_window(data, jnp.asarray(-jnp.inf, data.dtype), lax.max, dimensions, steps, "VALID")
+    return lax.reduce_window(data, np.asarray(-np.inf, data.dtype), lax.max, dimensions, steps, "VALID")
 
 
 def _global_max(data: Array, axes: tuple[int, ...]) -> Array:

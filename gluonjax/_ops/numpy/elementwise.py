@@ -1,4 +1,4 @@
-"""Element by element with NumPy semantics: the dtype rules of ``mx.np`` and the functions behind each name."""
+"""Element by element with NumPy semantics: the dtype rules of ``mx.np``, the functions behind each name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ BOOL = np.dtype(np.bool_)
 def promoted(name: str, left: np.dtype, right: np.dtype, whole: bool = True) -> np.dtype:
     """The dtype that two different dtypes meet in.
 
-    A floating type wins over whole numbers whatever its width, the wider of two floating types wins, and whole
+    A floating type wins over whole numbers whatever its width, the wider of two floating types wins, and
+    whole
     numbers meet only where ``whole`` allows it (and never int8 with uint8, as in MXNet).
     """
     if left == right:
@@ -35,7 +36,7 @@ def promoted(name: str, left: np.dtype, right: np.dtype, whole: bool = True) -> 
         return right
     check(
         whole and not {left.name, right.name} == {"int8", "uint8"},
-        f"{name}: does not support the mixed types {left.name} and {right.name}; cast one of them with astype",
+        f"{name}: does not support the mixed types {left.name} and {right.name}; cast one with astype",
     )
     return np.promote_types(left, right)
 
@@ -52,7 +53,7 @@ def _mixed_with_float(name: str, left: np.dtype, right: np.dtype) -> np.dtype:
 def _same(name: str, left: np.dtype, right: np.dtype) -> np.dtype:
     check(
         left == right,
-        f"{name}: wants two arrays of one type, got {left.name} and {right.name}; cast one of them with astype",
+        f"{name}: wants two arrays of one type, got {left.name} and {right.name}; cast one with astype",
     )
     return left
 
@@ -72,7 +73,7 @@ def _quotient(name: str, left: np.dtype, right: np.dtype) -> np.dtype:
         return left if is_floating(left) else right
     check(
         left == right,
-        f"{name}: does not support the mixed types {left.name} and {right.name}; cast one of them with astype",
+        f"{name}: does not support the mixed types {left.name} and {right.name}; cast one with astype",
     )
     return left if is_floating(left) else FLOAT32
 
@@ -199,7 +200,10 @@ def logical_not(a: Array) -> Array:
 
 def invert(a: Array) -> Array:
     """Every bit the other way round; for booleans, not."""
-    check(not is_floating(a.dtype), f"bitwise_not: wants integers or booleans, got {a.dtype.name}; cast with astype")
+    check(
+        not is_floating(a.dtype),
+        f"bitwise_not: wants integers or booleans, got {a.dtype.name}; cast with astype",
+    )
     return lax.bitwise_not(a)
 
 

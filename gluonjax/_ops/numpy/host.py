@@ -1,4 +1,4 @@
-"""Functions whose result shape depends on values: they run on the host, on NumPy arrays, and are never compiled."""
+"""Functions whose result shape depends on values: they run on the host, on NumPy arrays, never compiled."""
 
 from __future__ import annotations
 

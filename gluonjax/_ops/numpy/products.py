@@ -88,7 +88,8 @@ def polyval(p: Array, x: Array) -> Array:
     return jnp.polyval(p, x)
 
 
-def _matrices(name: str, a: Array, square: bool = True) -> None:
+def check_matrices(name: str, a: Array, square: bool = True) -> None:
+    """Refuse what is no stack of (square) floating matrices."""
     check(is_floating(a.dtype), f"{name}: Array type {a.dtype.name} is unsupported in linalg; cast to float32")
     check(a.ndim >= 2, f"{name}: array must be at least two-dimensional, got shape {list(a.shape)}")
     check(
@@ -99,52 +100,52 @@ def _matrices(name: str, a: Array, square: bool = True) -> None:
 
 def inv(a: Array) -> Array:
     """The inverse of square matrices."""
-    _matrices("inv", a)
+    check_matrices("inv", a)
     return jnp.linalg.inv(a)
 
 
 def det(a: Array) -> Array:
     """The determinant of square matrices."""
-    _matrices("det", a)
+    check_matrices("det", a)
     return jnp.linalg.det(a)
 
 
 def slogdet(a: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute determinant."""
-    _matrices("slogdet", a)
+    check_matrices("slogdet", a)
     sign, logarithm = jnp.linalg.slogdet(a)
     return sign, logarithm
 
 
 def cholesky(a: Array) -> Array:
     """The lower triangular L with L L' = a."""
-    _matrices("cholesky", a)
+    check_matrices("cholesky", a)
     return jnp.linalg.cholesky(a)
 
 
 def svd(a: Array) -> tuple[Array, Array, Array]:
     """``ut, l, v`` with ``a = ut * l @ v``; the thin decomposition."""
-    _matrices("svd", a, square=False)
+    check_matrices("svd", a, square=False)
     return tuple(jnp.linalg.svd(a, full_matrices=False))  # type: ignore[return-value]
 
 
 def eigh(a: Array, *, uplo: str) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of symmetric matrices of which one triangle is read."""
-    _matrices("eigh", a)
-    values, vectors = jnp.linalg.eigh(a, UPLO=uplo)
+    check_matrices("eigh", a)
+    values, vectors = jnp.linalg.eigh(a, UPLO=uplo, symmetrize_input=False)
     return values, vectors
 
 
 def solve(a: Array, b: Array) -> Array:
     """x with a x = b."""
-    _matrices("solve", a)
+    check_matrices("solve", a)
     _same("solve", a, b)
     return jnp.linalg.solve(a, b)
 
 
 def pinv(a: Array, rcond: Array, *, hermitian: bool) -> Array:
     """The Moore-Penrose pseudo-inverse."""
-    _matrices("pinv", a, square=False)
+    check_matrices("pinv", a, square=False)
     return jnp.linalg.pinv(a, rtol=rcond, hermitian=hermitian)
 
 

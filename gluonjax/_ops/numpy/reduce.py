@@ -128,7 +128,7 @@ def extreme(a: Array, *, axis: Axes, keepdims: bool, largest: bool, initial: flo
     axes = axes_of(name, a.ndim, axis)
     check(
         _count(a, axes) > 0 or math.prod(a.shape[i] for i in range(a.ndim) if i not in axes) == 0,
-        f"{name}: zero-size array to reduction operation {name}imum which has no identity (shape {list(a.shape)})",
+        f"{name}: zero-size array to reduction operation {name}imum which has no identity ({list(a.shape)})",
     )
     result = _ties(a, axes, largest) if is_floating(a.dtype) else _extreme(a, axes, largest)
     return _kept(result, axes, keepdims)
@@ -139,6 +139,8 @@ def position(a: Array, *, axis: int | None, largest: bool, keepdims: bool = Fals
     name = "argmax" if largest else "argmin"
     check(a.dtype != BOOL, f"{name}: does not support boolean arrays; cast with astype")
     check(a.size > 0, f"{name}: attempt to search an empty array of shape {list(a.shape)}")
+    if a.ndim == 0 and axis in (0, -1):
+        axis = None  # as NumPy: the only element of a number may be looked for along axis 0
     if axis is not None:
         axes_of(name, a.ndim, axis)
     find = jnp.argmax if largest else jnp.argmin
@@ -172,8 +174,8 @@ def average(a: Array, weights: Array | None = None, *, axis: Axes) -> tuple[Arra
     if weights.shape != a.shape:
         check(
             len(axes) == 1 and weights.shape == (a.shape[axes[0]],),
-            f"average: weights of shape {list(weights.shape)} fit neither the array {list(a.shape)} nor one axis "
-            "of it; give weights of the array's shape, or 1-D weights and an axis",
+            f"average: weights of shape {list(weights.shape)} fit neither the array {list(a.shape)} nor one "
+            "axis of it; give weights of the array's shape, or 1-D weights and an axis",
         )
         weights = lax.broadcast_in_dim(weights, a.shape, axes)
     weights = weights.astype(a.dtype)
@@ -184,7 +186,9 @@ def average(a: Array, weights: Array | None = None, *, axis: Axes) -> tuple[Arra
 def average_scale(a: Array, weights: Array, *, axis: Axes) -> tuple[Array, Array]:
     """``average`` with 1-D weights: the sum of weights keeps the shape of the weights' own sum, a number."""
     result, scale = average(a, weights, axis=axis)
-    return (result, lax.reduce_sum(weights, tuple(range(weights.ndim)))) if weights.shape != a.shape else (result, scale)
+    return (
+        (result, lax.reduce_sum(weights, tuple(range(weights.ndim)))) if weights.shape != a.shape else (result, scale)
+    )
 
 
 def quantile(a: Array, q: Array, *, axis: Axes, method: str, keepdims: bool, percent: bool) -> Array:

@@ -76,7 +76,8 @@ def _bernoulli(key: Array, shape: tuple[int, ...], dtype: Any, prob: Array) -> A
 
 DRAWS: dict[str, Draw] = {
     "uniform": _uniform, "normal": _normal, "lognormal": _lognormal, "gumbel": _gumbel, "logistic": _logistic,
-    "exponential": _exponential, "rayleigh": _rayleigh, "weibull": _weibull, "pareto": _pareto, "power": _power,
+    "exponential": _exponential, "rayleigh": _rayleigh, "weibull": _weibull, "pareto": _pareto,
+    "power": _power,
     "gamma": _gamma, "beta": _beta, "chisquare": _chisquare, "bernoulli": _bernoulli,
 }  # fmt: skip
 
@@ -113,6 +114,8 @@ def permutation(a: Array, key: Array) -> Array:
 def multinomial(pvals: Array, key: Array, *, n: int, size: tuple[int, ...]) -> Array:
     """How often each outcome came in n trials, ``size`` times; int64."""
     outcomes = pvals.shape[-1]
+    if outcomes == 0 or 0 in size:
+        return jnp.zeros((*size, outcomes), np.int64)
     logits = jnp.log(pvals.astype(np.float32))
     drawn = jax.random.categorical(jax.random.wrap_key_data(key), logits, shape=(*size, n))
     counted = jax.nn.one_hot(drawn, outcomes, dtype=np.int64)
@@ -123,6 +126,7 @@ def multivariate_normal(mean: Array, cov: Array, key: Array, *, size: tuple[int,
     """Vectors with that mean and covariance."""
     batch = jnp.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
     shape = (*(size or ()), *batch, mean.shape[-1])
-    noise = jax.random.normal(jax.random.wrap_key_data(key), shape, mean.dtype)
-    factor = jnp.linalg.cholesky(cov.astype(mean.dtype))
-    return mean + jnp.einsum("...ij,...j->...i", factor, noise)
+    run = np.dtype(np.float32) if mean.dtype.itemsize < 4 else mean.dtype
+    noise = jax.random.normal(jax.random.wrap_key_data(key), shape, run)
+    factor = jnp.linalg.cholesky(cov.astype(run))
+    return mean + jnp.einsum("...ij,...j->...i", factor, noise).astype(mean.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -63,6 +64,8 @@ def squeeze(a: Array, *, axis: Any) -> Array:
     """Without axes of length 1."""
     if axis is None:
         return lax.squeeze(a, tuple(i for i, n in enumerate(a.shape) if n == 1))
+    if a.ndim == 0 and axis in (0, -1):
+        return a  # as NumPy: a number has no axis 0, yet may be squeezed there
     axes = axes_of("squeeze", a.ndim, axis)
     for one in axes:
         check(
@@ -107,8 +110,7 @@ def _joinable(name: str, arrays: tuple[Array, ...]) -> None:
     for array in arrays[1:]:
         check(
             array.dtype == first,
-            f"{name}: Type inconsistent, Provided = {array.dtype.name}, inferred type = {first.name}; "
-            "cast with astype",
+            f"{name}: Type inconsistent, Provided = {array.dtype.name}, inferred type = {first.name}; cast with astype",
         )
 
 
@@ -121,8 +123,7 @@ def concatenate(*arrays: Array, axis: int | None) -> Array:
     first = arrays[0].shape
     for array in arrays[1:]:
         check(
-            array.ndim == len(first)
-            and all(n == m for i, (n, m) in enumerate(zip(array.shape, first)) if i != axis),
+            array.ndim == len(first) and all(n == m for i, (n, m) in enumerate(zip(array.shape, first)) if i != axis),
             f"concatenate: shapes {list(first)} and {list(array.shape)} differ on another axis than {axis}",
         )
     return lax.concatenate(arrays, axis)
@@ -136,7 +137,7 @@ def stack(*arrays: Array, axis: int) -> Array:
     for array in arrays[1:]:
         check(
             array.shape == arrays[0].shape,
-            f"stack: all input arrays must have the same shape, got {list(arrays[0].shape)} and {list(array.shape)}",
+            f"stack: all input arrays must have the same shape, got {list(arrays[0].shape)}, {list(array.shape)}",
         )
     return lax.concatenate([lax.expand_dims(array, (axis % ndim,)) for array in arrays], axis % ndim)
 
@@ -176,7 +177,7 @@ def split(a: Array, *, indices: tuple[int, ...], axis: int) -> tuple[Array, ...]
     (axis,) = axes_of("split", a.ndim, axis)
     length = a.shape[axis]
     cuts = [0, *(min(max(i + length if i < 0 else i, 0), length) for i in indices), length]
-    return tuple(lax.slice_in_dim(a, low, max(low, high), axis=axis) for low, high in zip(cuts, cuts[1:]))
+    return tuple(lax.slice_in_dim(a, low, max(low, high), axis=axis) for low, high in itertools.pairwise(cuts))
 
 
 def repeat(a: Array, *, repeats: int | tuple[int, ...], axis: int | None) -> Array:
@@ -186,7 +187,7 @@ def repeat(a: Array, *, repeats: int | tuple[int, ...], axis: int | None) -> Arr
     if isinstance(repeats, int):
         return jnp.repeat(a, repeats, axis=axis)
     counts = np.asarray(repeats)
-    positions = np.repeat(np.arange((a.size if axis is None else a.shape[axis])), counts)
+    positions = np.repeat(np.arange(a.size if axis is None else a.shape[axis]), counts)
     return jnp.take(a.reshape(-1) if axis is None else a, positions, axis=0 if axis is None else axis)
 
 

@@ -11,8 +11,10 @@ from tests.ndarray.cases import Case
 
 ONE = {"f32": [[2.5]], "zero": [0], "one": [1], "negative": [-1.0], "two": [1, 2], "matrix": [[1, 2], [3, 4]]}
 PROTOCOLS = {
-    "bool": bool, "float": float, "int": int, "len": len, "list": lambda a: [x.shape for x in a], "asscalar": lambda a: a.asscalar(),
-    "hash": lambda a: hash(a) == hash(a), "shape": lambda a: (a.shape, a.size, a.ndim, a.dtype, str(a.context), a.stype),
+    "bool": bool, "float": float, "int": int, "len": len, "list": lambda a: [x.shape for x in a],
+    "asscalar": lambda a: a.asscalar(),
+    "hash": lambda a: hash(a) == hash(a),
+    "shape": lambda a: (a.shape, a.size, a.ndim, a.dtype, str(a.context), a.stype),
     "not": lambda a: not a, "index": lambda a: list(range(5))[a],
 }  # fmt: skip
 
@@ -53,7 +55,8 @@ def _contexts(mx):
         b = mx.nd.zeros((1,))
         c = mx.nd.array([1, 2])
     return [str(x) for x in (a.context, a.ctx, b.context, c.context, (a + 1).context, a[0].context, a.reshape((2, 1)).context,
-                             a.as_in_context(mx.cpu(0)).context, a.copyto(mx.cpu(4)).context, mx.current_context())]  # fmt: skip
+                             a.as_in_context(mx.cpu(0)).context, a.copyto(mx.cpu(4)).context,
+                             mx.current_context())]  # fmt: skip
 
 
 def _context_facts(mx):
@@ -61,7 +64,8 @@ def _context_facts(mx):
     with mx.Context("cpu", 3):
         inside = str(mx.context.current_context())
     return [cpu(0) == cpu(), cpu(0) != cpu(1), hash(cpu(0)) == hash(cpu()), cpu().device_type, cpu(2).device_id, cpu().device_typeid,
-            str(mx.Context(cpu(3))), inside, mx.context.num_gpus(), str(mx.Context("cpu_pinned", 1)), mx.cpu_pinned().device_typeid,
+            str(mx.Context(cpu(3))), inside, mx.context.num_gpus(), str(mx.Context("cpu_pinned", 1)),
+            mx.cpu_pinned().device_typeid,
             str(mx.context.Context.default_ctx) if hasattr(mx.context.Context, "default_ctx") else ""]  # fmt: skip
 
 
@@ -110,7 +114,7 @@ def _pickles(mx):
 
 def _iteration(mx):
     a = mx.nd.arange(6).reshape((3, 2))
-    return [list(a), [x.shape for x in a[0]], len(a), list(reversed(list(a)))[0]]
+    return [list(a), [x.shape for x in a[0]], len(a), next(reversed(list(a)))]
 
 
 def _contains(mx):
@@ -136,16 +140,39 @@ def _broadcasts(mx):
 
 
 OTHERS = {
-    "copyto view": _copyto_view, "copyto dtype": _copyto_dtype, "copyto shape": _copyto_shape, "copyto self": _copyto_self, "copyto wrong": lambda mx: mx.nd.ones((1,)).copyto(3), "contexts": _contexts,
-    "context facts": _context_facts, "context wrong": lambda mx: mx.Context("cpx"), "asnumpy copies": _asnumpy_is_a_copy, "array copies": _array_copies_numpy, "from_numpy copy": _from_numpy, "from_numpy zero copy": _from_numpy_zero_copy,
-    "from_numpy order": lambda mx: mx.nd.from_numpy(np.ones((2, 3), np.float32).T), "from_numpy wrong": lambda mx: mx.nd.from_numpy([1]), "copies": _copies, "pickles": _pickles, "iteration": _iteration, "contains": _contains, "attributes": _full_names,
-    "set shape": _setting("shape", (1,)), "set T": _setting("T", 1), "reshape none": lambda mx: mx.nd.ones((4,)).reshape(), "reshape grows": lambda mx: mx.nd.ones((4,)).reshape((5,)), "reshape shrinks": lambda mx: mx.nd.ones((4,)).reshape((3,)),
-    "reshape keyword": lambda mx: mx.nd.ones((4,)).reshape(shape=(2, 2)), "reshape two": lambda mx: mx.nd.ones((4,)).reshape(2, -1), "reshape bad keyword": lambda mx: mx.nd.ones((4,)).reshape(shap=(2, 2)), "reshape -1 -1": lambda mx: mx.nd.ones((4,)).reshape((-1, -1)),
-    "expand_dims bad": lambda mx: mx.nd.ones((4,)).expand_dims(3), "squeeze bad": lambda mx: mx.nd.ones((4, 1)).squeeze(0), "squeeze all": lambda mx: mx.nd.ones((1, 1)).squeeze(), "transpose bad": lambda mx: mx.nd.ones((4, 1)).transpose((0, 0)),
-    "transpose args": lambda mx: mx.nd.ones((4, 1, 2)).transpose(2, 0, 1).shape, "transpose keyword": lambda mx: mx.nd.ones((4, 1)).transpose(axes=(1, 0)).shape, "broadcasts": _broadcasts, "broadcast_to fails": lambda mx: mx.nd.ones((2,)).broadcast_to((3,)),
-    "broadcast_to fewer": lambda mx: mx.nd.ones((2, 1)).broadcast_to((2,)), "asscalar big": lambda mx: mx.nd.ones((2,)).asscalar(), "astype bad": lambda mx: mx.nd.ones((2,)).astype("floaty"), "as_in_context": lambda mx: str(mx.nd.ones((2,)).as_in_context(mx.cpu(5)).context),
-    "iter 0-size": lambda mx: list(mx.nd.ones((2, 2))[2:]), "bool 0-size": lambda mx: bool(mx.nd.ones((2,))[2:]), "attach_grad bad": lambda mx: mx.nd.ones((2,)).attach_grad("wrong"), "grad none": lambda mx: mx.nd.ones((1,)).grad, "save none": lambda mx: mx.nd.save("/tmp/x.params", 3),
-    "load missing": lambda mx: mx.nd.load("/nonexistent/file"), "invoke wrong": lambda mx: mx.nd.relu(3), "invoke missing": lambda mx: mx.nd.FullyConnected(mx.nd.ones((1, 2))),
+    "copyto view": _copyto_view, "copyto dtype": _copyto_dtype, "copyto shape": _copyto_shape,
+    "copyto self": _copyto_self, "copyto wrong": lambda mx: mx.nd.ones((1,)).copyto(3), "contexts": _contexts,
+    "context facts": _context_facts, "context wrong": lambda mx: mx.Context("cpx"),
+    "asnumpy copies": _asnumpy_is_a_copy, "array copies": _array_copies_numpy, "from_numpy copy": _from_numpy,
+    "from_numpy zero copy": _from_numpy_zero_copy,
+    "from_numpy order": lambda mx: mx.nd.from_numpy(np.ones((2, 3), np.float32).T),
+    "from_numpy wrong": lambda mx: mx.nd.from_numpy([1]), "copies": _copies, "pickles": _pickles,
+    "iteration": _iteration, "contains": _contains, "attributes": _full_names,
+    "set shape": _setting("shape", (1,)), "set T": _setting("T", 1),
+    "reshape none": lambda mx: mx.nd.ones((4,)).reshape(),
+    "reshape grows": lambda mx: mx.nd.ones((4,)).reshape((5,)),
+    "reshape shrinks": lambda mx: mx.nd.ones((4,)).reshape((3,)),
+    "reshape keyword": lambda mx: mx.nd.ones((4,)).reshape(shape=(2, 2)),
+    "reshape two": lambda mx: mx.nd.ones((4,)).reshape(2, -1),
+    "reshape bad keyword": lambda mx: mx.nd.ones((4,)).reshape(shap=(2, 2)),
+    "reshape -1 -1": lambda mx: mx.nd.ones((4,)).reshape((-1, -1)),
+    "expand_dims bad": lambda mx: mx.nd.ones((4,)).expand_dims(3),
+    "squeeze bad": lambda mx: mx.nd.ones((4, 1)).squeeze(0),
+    "squeeze all": lambda mx: mx.nd.ones((1, 1)).squeeze(),
+    "transpose bad": lambda mx: mx.nd.ones((4, 1)).transpose((0, 0)),
+    "transpose args": lambda mx: mx.nd.ones((4, 1, 2)).transpose(2, 0, 1).shape,
+    "transpose keyword": lambda mx: mx.nd.ones((4, 1)).transpose(axes=(1, 0)).shape, "broadcasts": _broadcasts,
+    "broadcast_to fails": lambda mx: mx.nd.ones((2,)).broadcast_to((3,)),
+    "broadcast_to fewer": lambda mx: mx.nd.ones((2, 1)).broadcast_to((2,)),
+    "asscalar big": lambda mx: mx.nd.ones((2,)).asscalar(),
+    "astype bad": lambda mx: mx.nd.ones((2,)).astype("floaty"),
+    "as_in_context": lambda mx: str(mx.nd.ones((2,)).as_in_context(mx.cpu(5)).context),
+    "iter 0-size": lambda mx: list(mx.nd.ones((2, 2))[2:]),
+    "bool 0-size": lambda mx: bool(mx.nd.ones((2,))[2:]),
+    "attach_grad bad": lambda mx: mx.nd.ones((2,)).attach_grad("wrong"),
+    "grad none": lambda mx: mx.nd.ones((1,)).grad, "save none": lambda mx: mx.nd.save("/tmp/x.params", 3),
+    "load missing": lambda mx: mx.nd.load("/nonexistent/file"), "invoke wrong": lambda mx: mx.nd.relu(3),
+    "invoke missing": lambda mx: mx.nd.FullyConnected(mx.nd.ones((1, 2))),
 }  # fmt: skip
 
 

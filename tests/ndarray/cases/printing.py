@@ -9,7 +9,8 @@ from tests.ndarray.cases import Case
 DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int32", "int64", "bool")
 SHAPES = ((1,), (2,), (1, 2), (2, 2), (3, 1, 2), (1, 1, 1, 1), (40,), (1001,), (1200, 3), (20, 60, 2))
 CONTENTS = {
-    "mixed": [0.1, -2.5, 1000.0], "small": [1e-8, 1.0], "large": [1e10, 1.0], "nan": [float("nan"), float("inf"), -1.0], "thirds": [1 / 3, 2 / 3, 1.0], "negative zero": [-0.0, 0.0],
+    "mixed": [0.1, -2.5, 1000.0], "small": [1e-8, 1.0], "large": [1e10, 1.0],
+    "nan": [float("nan"), float("inf"), -1.0], "thirds": [1 / 3, 2 / 3, 1.0], "negative zero": [-0.0, 0.0],
 }  # fmt: skip
 
 
@@ -26,9 +27,15 @@ def _content(values, dtype):
 
 
 OTHERS = {
-    "context": lambda mx: repr(mx.nd.zeros((1,), ctx=mx.cpu(3))), "str": lambda mx: str(mx.nd.ones((2, 2))), "format": lambda mx: f"{mx.nd.ones((2,))}", "list": lambda mx: str([mx.nd.ones((1,)), mx.nd.zeros((2,))]),
-    "view": lambda mx: repr(mx.nd.arange(6).reshape((2, 3))[1]), "scalar view": lambda mx: repr(mx.nd.arange(3)[1]), "sum": lambda mx: repr(mx.nd.ones((2, 3)).sum()), "zero size": lambda mx: repr(mx.nd.arange(3)[3:]),
-    "zero dim": lambda mx: repr(mx.nd.array(np.float32(2.5))), "zero size 2d": lambda mx: repr(mx.nd.ones((2, 3))[2:]), "compare": lambda mx: repr(mx.nd.array([1, 2]) > 1), "context text": lambda mx: [str(mx.cpu()), repr(mx.cpu(2)), str(mx.cpu_pinned())],
+    "context": lambda mx: repr(mx.nd.zeros((1,), ctx=mx.cpu(3))), "str": lambda mx: str(mx.nd.ones((2, 2))),
+    "format": lambda mx: f"{mx.nd.ones((2,))}", "list": lambda mx: str([mx.nd.ones((1,)), mx.nd.zeros((2,))]),
+    "view": lambda mx: repr(mx.nd.arange(6).reshape((2, 3))[1]),
+    "scalar view": lambda mx: repr(mx.nd.arange(3)[1]), "sum": lambda mx: repr(mx.nd.ones((2, 3)).sum()),
+    "zero size": lambda mx: repr(mx.nd.arange(3)[3:]),
+    "zero dim": lambda mx: repr(mx.nd.array(np.float32(2.5))),
+    "zero size 2d": lambda mx: repr(mx.nd.ones((2, 3))[2:]),
+    "compare": lambda mx: repr(mx.nd.array([1, 2]) > 1),
+    "context text": lambda mx: [str(mx.cpu()), repr(mx.cpu(2)), str(mx.cpu_pinned())],
     "np shape": lambda mx: _np_shape(mx),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ with mx.name.Prefix("tail_"):
     net = mx.sym.Group([both.sum(axis=1), mx.sym.BlockGrad(both)])
 print(net, net.list_arguments(), net.list_outputs())
 print(net.infer_shape())
-print(net.attr_dict())
+print([(name, sorted(attrs.items())) for name, attrs in sorted(net.attr_dict().items())])
 print(both.get_children(), both.name)
 document = json.loads(net.tojson())
 print([(node["op"], node["name"], node.get("attrs")) for node in document["nodes"]])
@@ -25,7 +25,7 @@ print(again.tojson() == net.tojson())
 executor = both.simple_bind(mx.cpu(), data=(2, 4))
 for name, array in executor.arg_dict.items():
     array[:] = 0.1 if name.endswith("weight") else nd.arange(array.size).reshape(array.shape)
-print(executor.forward(is_train=True)[0])
+print(executor.forward(is_train=True)[0].asnumpy().round(4))
 executor.backward(nd.ones((2, 6)))
 for name in both.list_arguments():
     print(name, executor.grad_dict[name].asnumpy().round(4).tolist())

@@ -1,0 +1,243 @@
+"""Operators on positions in images: regions of interest, sampling grids, correlation of two images."""
+
+from __future__ import annotations
+
+import functools
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonjax._ops.contrib.interpolation import bilinear, grid_axis, over_regions, round_half_away
+from gluonjax._ops.nn.windows import pad_axes, strided_slice
+from gluonjax._ops.opdef import Attrs, Shape, check, operator
+
+
+def check_regions(name: str, data: Array, rois: Array, columns: int = 5) -> None:
+    """Complain unless ``data`` is a batch of images and ``rois`` a list of regions."""
+    check(data.ndim == 4, f"{name}: data should be a 4D tensor, got {data.shape}")
+    check(
+        rois.ndim == 2 and rois.shape[1] == columns,
+        f"{name}: bbox should be a 2D tensor of shape [batch, {columns}], got {rois.shape}",
+    )
+
+
+def bin_edges(start: Array, step: Array, bins: int, offset: Array, size: int) -> tuple[Array, Array]:
+    """First and one-past-last pixels of each bin along one axis, cut off at the image."""
+    number = jnp.arange(bins, dtype=step.dtype)
+    low = lax.floor(number * step + start) + offset
+    high = lax.ceil((number + 1) * step + start) + offset
+    return jnp.clip(low, 0, size).astype(jnp.int32), jnp.clip(high, 0, size).astype(jnp.int32)
+
+
+def span_mask(low: Array, high: Array, size: int) -> Array:
+    """``(bins, size)``: which pixels each bin covers."""
+    place = jnp.arange(size, dtype=jnp.int32)
+    return (place >= low[:, None]) & (place < high[:, None])
+
+
+@operator("ROIPooling", aliases=("_npx_roi_pooling",))
+def roi_pooling(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spatial_scale: float) -> Array:
+    """Cut each region into a grid of bins and take the maximum of every bin.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        rois: ``(regions, 5)``: number of the image, left, top, right, bottom (edges included).
+        pooled_size: how many bins a region has, ``(rows, columns)``.
+        spatial_scale: data's size over the size that the regions refer to.
+
+    Returns:
+        ``(regions, channels, rows, columns)``; 0 for empty bins and for images that do not exist. The first
+        of equal maxima receives the gradient.
+    """
+    check_regions("ROIPooling", data, rois)
+    check(len(pooled_size) == 2, f"ROIPooling: pooled_size={pooled_size} needs two numbers")
+    batch, channels, height, width = data.shape
+    rows, columns = pooled_size
+    fixed = lax.stop_gradient(data)
+    lowest = jnp.asarray(-float(jnp.finfo(jnp.float32).max), data.dtype)
+
+    def pool(roi: Array) -> Array:
+        left, top, right, bottom = round_half_away(roi[1:] * jnp.asarray(spatial_scale, roi.dtype))
+        number = roi[0].astype(jnp.int32)
+        known = (number >= 0) & (number < batch)
+        image = jnp.clip(number, 0, batch - 1)
+        step_y = jnp.maximum(bottom - top + 1, 1) / rows
+        step_x = jnp.maximum(right - left + 1, 1) / columns
+        zero = jnp.zeros((), roi.dtype)
+        low_y, high_y = bin_edges(zero, step_y, rows, top, height)
+        low_x, high_x = bin_edges(zero, step_x, columns, left, width)
+        pixels = lax.dynamic_index_in_dim(fixed, image, keepdims=False)
+        # The maximum of a rectangle: first along its rows, then over the rows.
+        along = jnp.where(span_mask(low_x, high_x, width)[:, None], pixels[:, None], lowest)
+        best = jnp.argmax(along, axis=3).astype(jnp.int32)
+        found = jnp.max(along, axis=3)
+        over = jnp.where(span_mask(low_y, high_y, height)[:, None], found[:, None], lowest)
+        row = jnp.argmax(over, axis=3).astype(jnp.int32)
+        column = jnp.take_along_axis(best[:, None], row[..., None], axis=3)[..., 0]
+        empty = (high_y <= low_y)[:, None] | (high_x <= low_x) | ~known
+        return jnp.where(empty, -1, image * channels * height * width + row * width + column)
+
+    place = over_regions(pool, (lax.stop_gradient(rois),), channels * height * width * (columns + rows))
+    offset = jnp.arange(channels, dtype=jnp.int32)[:, None, None] * (height * width)
+    chosen = jnp.take(lax.reshape(data, (data.size,)), jnp.where(place < 0, 0, place + offset), mode="clip")
+    return jnp.where(place < 0, jnp.zeros((), data.dtype), chosen)
+
+
+@operator("BilinearSampler")
+def bilinear_sampler(data: Array, grid: Array, *, cudnn_off: bool | None = None) -> Array:
+    """Read images at the positions of a grid, interpolating between pixels.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        grid: ``(batch, 2, rows, columns)``: x and y of every output pixel, from -1 (first pixel) to 1 (last).
+
+    Returns:
+        ``(batch, channels, rows, columns)``; pixels beyond the image are 0.
+    """
+    check(data.ndim == 4, f"BilinearSampler: input data should be 4D in batch-num_filter-y-x, got {data.shape}")
+    check(
+        grid.ndim == 4 and grid.shape[1] == 2 and grid.shape[0] == data.shape[0],
+        f"BilinearSampler: input grid should be 4D in batch-2-y-x with the batch size of data {data.shape}, "
+        f"got {grid.shape}",
+    )
+    return _sample(data, grid)
+
+
+def _sample(data: Array, grid: Array) -> Array:
+    height, width = data.shape[2:]
+    wide = jnp.promote_types(data.dtype, jnp.float32)
+    x = (grid[:, 0].astype(wide) + 1) * (width - 1) / 2
+    y = (grid[:, 1].astype(wide) + 1) * (height - 1) / 2
+    return jax.vmap(bilinear)(data.astype(wide), y, x).astype(data.dtype)
+
+
+def affine_grid(theta: Array, shape: tuple[int, ...]) -> Array:
+    """Positions (x, y) of an output of that shape under the affine maps ``(batch, 6)``."""
+    rows, columns = shape
+    x, y = jnp.meshgrid(jnp.asarray(grid_axis(columns), theta.dtype), jnp.asarray(grid_axis(rows), theta.dtype))
+    points = jnp.stack([x.reshape(-1), y.reshape(-1), jnp.ones(rows * columns, theta.dtype)])
+    maps = theta.reshape(theta.shape[0], 2, 3)
+    moved = jnp.einsum("bij,jk->bik", maps, points, precision=lax.Precision.HIGHEST)
+    return moved.reshape(theta.shape[0], 2, rows, columns)
+
+
+def _check_target(name: str, shape: tuple[int, ...]) -> None:
+    check(
+        len(shape) == 2 and min(shape) > 0,
+        f"{name}: incorrect target_shape: {shape}, wanted two positive numbers (rows, columns)",
+    )
+
+
+@operator("GridGenerator")
+def grid_generator(
+    data: Array, *, transform_type: Literal["affine", "warp"], target_shape: tuple[int, ...] = (0, 0)
+) -> Array:
+    """Make a sampling grid for ``BilinearSampler``.
+
+    Args:
+        data: affine maps ``(batch, 6)``, or for ``warp`` an optical flow ``(batch, 2, height, width)`` in pixels.
+        target_shape: rows and columns of the grid (affine only).
+
+    Returns:
+        ``(batch, 2, rows, columns)``, positions from -1 to 1.
+    """
+    if transform_type == "affine":
+        check(
+            data.ndim == 2 and data.shape[1] == 6,
+            f"GridGenerator: affine matrix should be 2D in batch-6, got {data.shape}",
+        )
+        _check_target("GridGenerator", target_shape)
+        return affine_grid(data, target_shape)
+    check(
+        data.ndim == 4 and data.shape[1] == 2,
+        f"GridGenerator: optical flow should be 4D in batch-2-y-x, got {data.shape}",
+    )
+    height, width = data.shape[2:]
+    x = jnp.arange(width, dtype=data.dtype)[None, :] + jnp.zeros((height, 1), data.dtype)
+    y = jnp.arange(height, dtype=data.dtype)[:, None] + jnp.zeros((1, width), data.dtype)
+    half = jnp.asarray([(width - 1) / 2, (height - 1) / 2], data.dtype)[:, None, None]
+    return (data + jnp.stack([x, y])) / half - 1
+
+
+@operator("SpatialTransformer")
+def spatial_transformer(
+    data: Array, loc: Array, *, target_shape: tuple[int, ...] = (0, 0), transform_type: Literal["affine"],
+    sampler_type: Literal["bilinear"], cudnn_off: bool | None = None,
+) -> Array:  # fmt: skip
+    """Apply an affine map to each image of a batch.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        loc: the maps ``(batch, 6)``, from output positions to input positions.
+        target_shape: rows and columns of the output.
+
+    Returns:
+        ``(batch, channels, rows, columns)``.
+    """
+    check(data.ndim == 4, f"SpatialTransformer: input data should be 4D in batch-num_filter-y-x, got {data.shape}")
+    check(
+        loc.ndim == 2 and loc.shape[1] == 6,
+        f"SpatialTransformer: incorrect locolisation network shape[1], should be 6: got {loc.shape}",
+    )
+    _check_target("SpatialTransformer", target_shape)
+    return _sample(data, affine_grid(loc, target_shape))
+
+
+def _correlation_inputs(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:
+    shape = known.get("data1") or known.get("data2")
+    return {} if shape is None else {"data1": shape, "data2": shape}
+
+
+@operator("Correlation", param_shapes=_correlation_inputs)
+def correlation(
+    data1: Array, data2: Array, *, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1,
+    stride2: int = 1, pad_size: int = 0, is_multiply: bool = True,
+) -> Array:  # fmt: skip
+    """Compare patches of one image with displaced patches of another.
+
+    Args:
+        data1: ``(batch, channels, height, width)``.
+        data2: the same shape.
+        kernel_size: the size of a patch, odd.
+        max_displacement: how far patches are displaced, in steps of ``stride2``.
+        stride1: the distance of patches in data1.
+        is_multiply: products; else absolute differences.
+
+    Returns:
+        ``(batch, displacements, rows, columns)``: means over the patch and the channels.
+    """
+    name = "Correlation"
+    check(data1.ndim == 4 and data2.ndim == 4, f"{name}: data should be a 4D tensor, got {data1.shape}, {data2.shape}")
+    check(data1.shape == data2.shape, f"{name}: data1 {data1.shape} and data2 {data2.shape} must have one shape")
+    check(kernel_size % 2 == 1, f"{name}: kernel size should be odd number, got {kernel_size}")
+    border = max_displacement + (kernel_size - 1) // 2
+    rows, columns = (-(-(size + 2 * pad_size - 2 * border) // stride1) for size in data1.shape[2:])
+    check(
+        min(rows, columns) >= 1,
+        f"{name}: Correlation cannot be done with current settings. Neighborhood and kernel don't fit in blob "
+        f"{data1.shape}",
+    )
+    first, second = (pad_axes(d, (2, 3), 0.0, (pad_size,) * 2, (pad_size,) * 2, (0, 0)) for d in (data1, data2))
+    compare = lax.mul if is_multiply else _distance
+    radius = max_displacement // stride2
+    shifts = [step * stride2 for step in range(-radius, radius + 1)]
+
+    def patch(data: Array, y: int, x: int) -> Array:
+        start = (max_displacement + y, max_displacement + x)
+        return strided_slice(data, (2, 3), start, (stride1, stride1), (rows, columns))
+
+    offsets = [(h, w) for h in range(kernel_size) for w in range(kernel_size)]
+    maps = []
+    for down in shifts:
+        for right in shifts:
+            parts = [compare(patch(first, h, w), patch(second, h + down, w + right)) for h, w in offsets]
+            maps.append(lax.reduce_sum(functools.reduce(lax.add, parts), axes=(1,)))
+    joined = jnp.stack(maps, axis=1)
+    return joined / (kernel_size * kernel_size * data1.shape[1])
+
+
+def _distance(left: Array, right: Array) -> Array:
+    """``|left - right|`` whose slope at 0 is that of ``left > right``."""
+    return lax.select(lax.ge(left, right), lax.sub(left, right), lax.sub(right, left))

@@ -1,0 +1,254 @@
+"""What hybridizing keeps and changes: one trace, no Python afterwards, keys of the cache, errors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gluonjax as mx
+from gluonjax import autograd, gluon, nd
+from gluonjax.gluon import nn
+
+
+class Net(gluon.HybridBlock):
+    """Runs a given function as its hybrid_forward and counts how often."""
+
+    def __init__(self, function: Any, prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        self.function = function
+        self.runs = 0
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        self.runs += 1
+        return self.function(F, x, *args, **kwargs)
+
+
+def hybrid(function: Any) -> Net:
+    net = Net(function)
+    net.hybridize()
+    return net
+
+
+X = nd.array([[1.0, -2.0, 3.0]])
+
+
+def test_python_runs_once_and_sees_symbols(capsys: pytest.CaptureFixture[str]) -> None:
+    def forward(F: Any, x: Any) -> Any:
+        print(F.__name__, x, F.relu(x))
+        return F.relu(x)
+
+    net = Net(forward, prefix="hybridnet0_")
+    net.hybridize()
+    for _ in range(3):
+        assert net(X).asnumpy().tolist() == [[1, 0, 3]]
+    assert capsys.readouterr().out == "gluonjax.symbol <Symbol data> <Symbol hybridnet0_relu0>\n"
+
+
+def test_training_mode_has_a_trace_of_its_own() -> None:
+    net = hybrid(lambda F, x: x * 2 if autograd.is_training() else x * 3)
+    assert net(X)[0, 0].asscalar() == 3
+    with autograd.record():
+        assert net(X)[0, 0].asscalar() == 2
+    assert net(X)[0, 0].asscalar() == 3
+    assert net.runs == 2
+
+
+def test_shapes_and_dtypes_need_no_new_trace() -> None:
+    net = hybrid(lambda F, x: F.sum(x, axis=0))
+    for dtype in ("float32", "float64", "int32"):
+        for rows in (1, 4):
+            result = net(nd.ones((rows, 2), dtype=dtype))
+            assert result.dtype == np.dtype(dtype) and result.asnumpy().tolist() == [rows, rows]
+    assert net.runs == 1
+
+
+def test_reading_the_shape_traces_for_each_shape() -> None:
+    net = hybrid(lambda F, x: F.reshape(x, shape=(x.shape[1], x.shape[0])) * x.shape[0])
+    for shape in ((2, 3), (4, 5), (2, 3)):
+        result = net(nd.ones(shape))
+        assert result.shape == shape[::-1] and result[0, 0].asscalar() == shape[0]
+    assert net.runs == 2
+
+
+def test_structure_of_arguments_may_change() -> None:
+    net = hybrid(lambda F, x, *more: F.add_n(x, *more) if more else x)
+    assert [net(*[X] * count)[0, 0].asscalar() for count in (1, 3, 2, 1)] == [1, 3, 2, 1]
+    nested = hybrid(lambda F, x, pairs: [x + pairs[0], {"twice": pairs[1][0] * 2}])
+    first, named = nested(X, [X, [X]])
+    assert first[0, 0].asscalar() == 2 and named["twice"][0, 0].asscalar() == 2
+
+
+def test_none_is_part_of_the_structure() -> None:
+    net = hybrid(lambda F, x, y: x if y is None else (y if x is None else x + y))
+    assert [net(*pair)[0, 0].asscalar() for pair in ((X, None), (None, X), (X, X))] == [1, 1, 2]
+
+
+def test_keyword_arguments_may_be_arrays_and_values() -> None:
+    net = hybrid(lambda F, x, bias=None, factor=1: x * factor if bias is None else x * factor + bias)
+    assert net(X, factor=3)[0, 0].asscalar() == 3
+    assert net(X, bias=X, factor=3)[0, 0].asscalar() == 4
+    assert net(X, factor=2)[0, 0].asscalar() == 2
+
+
+def test_unused_input_warns_and_works() -> None:
+    class Wide(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Dense(2)
+
+        def hybrid_forward(self, F: Any, x: Any, idle: Any) -> Any:
+            return self.layer(x)
+
+    net = Wide()
+    net.initialize()
+    net.hybridize()
+    with pytest.warns(UserWarning, match="The 1-th input to HybridBlock is not used"):
+        assert net(X, nd.ones((7, 7))).shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((X, 1), "must be \\(nested\\) list of Symbol or NDArray, but got 1"),
+        ((X, mx.sym.var("a")), "mixed NDArrays and Symbols"),
+        ((mx.sym.var("a"), X), "mixed NDArrays and Symbols"),
+        ((None, None), "there must be one NDArray or one Symbol"),
+        ((X.as_in_context(mx.cpu(1)), X.as_in_context(mx.cpu(2))), "Find multiple contexts"),
+    ],
+)
+def test_arguments_that_cannot_be_traced(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        hybrid(lambda F, x, y: x + y)(*arguments)
+    assert isinstance(caught.value, mx.MXNetError)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda F, x: x.asnumpy(),
+        lambda F, x: x.asscalar(),
+        lambda F, x: x if x > 0 else -x,
+        lambda F, x: x.wait_to_read(),
+    ],
+    ids=["asnumpy", "asscalar", "bool", "wait_to_read"],
+)
+def test_symbols_have_no_values_and_say_so(use: Any) -> None:
+    with pytest.raises(mx.MXNetError, match="not implemented for Symbol.*F.where"):
+        hybrid(use)(X)
+
+
+def test_stale_traces_are_dropped() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=3))
+    net.initialize()
+    net.hybridize()
+    assert net(X).shape == (1, 3)
+    net.add(nn.Flatten(), nn.Dense(5, in_units=3))
+    net[2].initialize()
+    assert net(X).shape == (1, 5)
+
+
+def test_children_see_the_modes_of_the_parent() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dropout(0.5), nn.BatchNorm())
+    net.initialize()
+    net.hybridize()
+    x = nd.ones((4, 100))
+    with autograd.record():
+        net(x)
+    moved = net[1].running_mean.data().asnumpy().copy()
+    assert (moved != 0).any()
+    np.testing.assert_array_equal(net(x).asnumpy(), net(x).asnumpy())
+    np.testing.assert_array_equal(net[1].running_mean.data().asnumpy(), moved)
+
+
+def test_random_operators_draw_anew_at_every_call() -> None:
+    net = hybrid(lambda F, x: F.Dropout(x, p=0.5))
+    x = nd.ones((200,))
+    mx.random.seed(1)
+    with autograd.train_mode():
+        first, second = net(x).asnumpy(), net(x).asnumpy()
+    assert (first != second).any()
+    mx.random.seed(1)
+    with autograd.train_mode():
+        np.testing.assert_array_equal(net(x).asnumpy(), first)
+
+
+def test_shared_parameters_train_together() -> None:
+    first = nn.Dense(2, in_units=3, prefix="a_")
+    twin = nn.Dense(2, in_units=3, prefix="a_", params=first.params)
+    first.initialize()
+    for layer in (first, twin):
+        layer.hybridize()
+    trainer = gluon.Trainer(first.collect_params(), "sgd", {"learning_rate": 0.5})
+    with autograd.record():
+        loss = first(X).sum() + twin(X).sum()
+    loss.backward()
+    np.testing.assert_array_equal(first.weight.grad().asnumpy(), 2 * np.tile(X.asnumpy(), (2, 1)))
+    trainer.step(1)
+    np.testing.assert_array_equal(first(X).asnumpy(), twin(X).asnumpy())
+
+
+def test_deferred_shapes_come_from_the_first_batch() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3), nn.BatchNorm(), nn.Flatten(), nn.Dense(2))
+    net.initialize()
+    net.hybridize()
+    assert net(nd.ones((2, 3, 5, 5))).shape == (2, 2)
+    assert net[0].weight.shape == (4, 3, 3, 3) and net[3].weight.shape == (2, 36)
+    with pytest.raises(mx.MXNetError, match="Shape inconsistent"):
+        net(nd.ones((2, 5, 5, 5)))
+
+
+def test_exported_blocks_come_back(tmp_path: object) -> None:
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(3, activation="relu"), nn.BatchNorm(), nn.Dense(2))
+    net.initialize(mx.init.Xavier())
+    with pytest.raises(ValueError, match="run forward with this block at least once"):
+        net.export(f"{tmp_path}/x")
+    net.hybridize()
+    expected = net(X).asnumpy()
+    net.export(f"{tmp_path}/x", epoch=3)
+    assert list(nd.load(f"{tmp_path}/x-0003.params")) == [
+        f"{kind}:net_{name}"
+        for kind, name in (
+            ("arg", "dense0_weight"), ("arg", "dense0_bias"), ("arg", "batchnorm0_gamma"), ("arg", "batchnorm0_beta"),
+            ("aux", "batchnorm0_running_mean"), ("aux", "batchnorm0_running_var"), ("arg", "dense1_weight"),
+            ("arg", "dense1_bias"),
+        )
+    ]  # fmt: skip
+    again = gluon.SymbolBlock.imports(f"{tmp_path}/x-symbol.json", "data", f"{tmp_path}/x-0003.params")
+    np.testing.assert_allclose(again(X).asnumpy(), expected, rtol=1e-6)
+    assert repr(again) == "SymbolBlock(\n<Symbol net_dense1_fwd> : 1 -> 1\n)"
+
+
+def test_saved_models_are_restored_with_their_names(tmp_path: object) -> None:
+    def build() -> nn.HybridSequential:
+        net = nn.HybridSequential()
+        with net.name_scope():
+            net.add(nn.Dense(3), nn.Dense(2))
+        return net
+
+    net = build()
+    net.initialize()
+    net.hybridize()
+    expected = net(X).asnumpy()
+    net.save(f"{tmp_path}/m")
+    again = build()
+    again.load(f"{tmp_path}/m")
+    np.testing.assert_array_equal(again(X).asnumpy(), expected)
+    assert list(again.collect_params()) == list(net.collect_params())
+
+
+def test_value_dependent_shapes_run_uncompiled_and_say_so() -> None:
+    net = hybrid(lambda F, x: F.contrib.boolean_mask(x, F.slice_axis(x, axis=1, begin=0, end=1).reshape(-1) > 1))
+    x = nd.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert net(x).asnumpy().tolist() == [[3, 4], [5, 6]]
+        assert net(x + 2).asnumpy().tolist() == [[3, 4], [5, 6], [7, 8]]
+    assert sum("runs without compilation" in str(one.message) for one in caught) == 1

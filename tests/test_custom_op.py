@@ -1,0 +1,308 @@
+"""Operators written in Python: eager, on the tape, in symbols, executors and hybridized blocks."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import gluonjax as mx
+from gluonjax import autograd, gluon, nd
+from gluonjax.ndarray.ndarray import wrap
+
+SEEN: list = []
+
+
+class ScaledSum(mx.operator.CustomOp):
+    """out = scale * (a + b); counts its training forwards in a state."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        SEEN.append(("forward", is_train, req))
+        self.kept = in_data[0] * 1
+        self.assign(out_data[0], req[0], self.scale * (in_data[0] + in_data[1]))
+        if is_train:
+            aux[0][:] += 1
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        SEEN.append(("backward", req))
+        np.testing.assert_array_equal(self.kept.asnumpy(), in_data[0].asnumpy())
+        for gradient, request in zip(in_grad, req):
+            self.assign(gradient, request, self.scale * out_grad[0])
+
+
+@mx.operator.register("test_scaled_sum")
+class ScaledSumProp(mx.operator.CustomOpProp):
+    def __init__(self, scale="1"):
+        super().__init__(need_top_grad=True)
+        self.scale = float(scale)
+
+    def list_arguments(self):
+        return ["a", "b"]
+
+    def list_auxiliary_states(self):
+        return ["calls"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], in_shape[0]], [in_shape[0]], [(1,)]
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        SEEN.append(("create", ctx, in_shapes, in_dtypes))
+        return ScaledSum(self.scale)
+
+
+class Loss(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_data[0] - 1)
+
+
+@mx.operator.register("test_loss")
+class LossProp(mx.operator.CustomOpProp):
+    def __init__(self):
+        super().__init__(need_top_grad=False)
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Loss()
+
+
+class Split(mx.operator.CustomOp):
+    """Two outputs of other shapes and dtypes than the input."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0].sum(axis=1))
+        self.assign(out_data[1], req[1], in_data[0].argmax(axis=1))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(
+            in_grad[0], req[0], nd.broadcast_like(out_grad[0].expand_dims(1), in_data[0]) * in_data[0]
+        )
+
+
+@mx.operator.register("test_split")
+class SplitProp(mx.operator.CustomOpProp):
+    def list_outputs(self):
+        return ["total", "place"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0][:1], in_shape[0][:1]]
+
+    def infer_type(self, in_type):
+        return in_type, [in_type[0], np.int32], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Split()
+
+
+class Failing(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        raise ValueError("the reason")
+
+
+@mx.operator.register("test_failing")
+class FailingProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Failing()
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    SEEN.clear()
+
+
+def test_eager_forward_backward_and_state():
+    a, b, calls = nd.ones((2, 3)), nd.full((2, 3), 2.0), nd.zeros((1,))
+    a.attach_grad()
+    with autograd.record():
+        out = nd.Custom(a, b, calls, op_type="test_scaled_sum", scale=3)
+    out.backward(nd.full((2, 3), 2.0))
+    assert out.asnumpy().tolist() == [[9.0] * 3] * 2
+    assert a.grad.asnumpy().tolist() == [[6.0] * 3] * 2
+    assert calls.asscalar() == 1
+    assert SEEN == [
+        ("create", mx.cpu(), [[2, 3], [2, 3], [1]], [0, 0, 0]),
+        ("forward", 1, ["write"]),
+        ("backward", ["write", "null"]),
+    ]
+    nd.Custom(a, b=b, calls=calls, op_type="test_scaled_sum")
+    assert calls.asscalar() == 1  # prediction
+
+
+def test_gradient_is_of_the_values_at_the_call():
+    x = nd.array([[1.0, 2.0]])
+    x.attach_grad()
+    with autograd.record():
+        total, place = nd.Custom(x, op_type="test_split")
+    x[:] = 9
+    total.backward()
+    assert place.dtype == np.int32 and place.asnumpy().tolist() == [1]
+    assert x.grad.asnumpy().tolist() == [[1.0, 2.0]]
+
+
+def test_second_order_through_recorded_backward():
+    class Cube(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] ** 3)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], 3 * in_data[0] ** 2 * out_grad[0])
+
+    @mx.operator.register("test_cube")
+    class CubeProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Cube()
+
+    x = nd.array([2.0])
+    x.attach_grad()
+    with autograd.record():
+        slope = autograd.grad(nd.Custom(x, op_type="test_cube"), [x], create_graph=True)[0]
+    slope.backward()
+    assert slope.asscalar() == 12 and x.grad.asscalar() == 12
+
+
+def test_out_and_dtype():
+    x, out = nd.ones((2,), dtype="float64"), nd.zeros((2,), dtype="float64")
+    assert nd.Custom(x, op_type="test_loss", out=out) is out
+    assert out.asnumpy().tolist() == [1, 1] and out.dtype == np.float64
+
+
+def test_symbol_names_json_and_inference():
+    symbol = mx.sym.Custom(mx.sym.var("x"), op_type="test_scaled_sum", name="c", scale=2)
+    assert symbol.list_arguments() == ["x", "c_b"]
+    assert symbol.list_auxiliary_states() == ["c_calls"]
+    assert symbol.list_outputs() == ["c_output"]
+    assert symbol.infer_shape(x=(2, 3)) == ([(2, 3), (2, 3)], [(2, 3)], [(1,)])
+    reloaded = mx.sym.load_json(symbol.tojson())
+    assert reloaded.tojson() == symbol.tojson()
+    assert reloaded.attr_dict()["c"] == {"op_type": "test_scaled_sum", "scale": "2"}
+    _, outs, _ = mx.sym.Custom(mx.sym.var("x"), op_type="test_split").infer_type(x="float16")
+    assert outs == [np.float16, np.int32]
+
+
+def test_executor_trains_with_state():
+    symbol = mx.sym.Custom(
+        a=mx.sym.var("x"), b=mx.sym.var("y") * 2, op_type="test_scaled_sum", name="c", scale=2
+    )
+    run = symbol.simple_bind(mx.cpu(), x=(2,), y=(2,))
+    run.forward(is_train=True, x=nd.array([1.0, 2.0]), y=nd.array([3.0, 4.0]))
+    assert run.outputs[0].asnumpy().tolist() == [14, 20]
+    run.backward(nd.array([1.0, 10.0]))
+    assert run.grad_dict["x"].asnumpy().tolist() == [2, 20]
+    assert run.grad_dict["y"].asnumpy().tolist() == [4, 40]
+    assert run.aux_dict["c_calls"].asscalar() == 1
+
+
+def test_loss_without_head_gradient():
+    run = mx.sym.Custom(mx.sym.var("x"), op_type="test_loss").simple_bind(mx.cpu(), x=(2,))
+    run.forward(is_train=True, x=nd.array([3.0, 4.0]))
+    run.backward()
+    assert run.grad_dict["x"].asnumpy().tolist() == [2, 3]
+
+
+class Net(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.dense = gluon.nn.Dense(3, in_units=2)
+
+    def hybrid_forward(self, F, x):
+        return F.Custom(self.dense(x), op_type="test_loss") * 2
+
+
+def test_hybridized_is_eager():
+    net = Net()
+    net.initialize(mx.init.One())
+    x = nd.array([[1.0, 2.0]])
+    results = []
+    for hybrid in (False, True):
+        net.hybridize(hybrid)
+        with autograd.record():
+            out = net(x)
+        out.backward()
+        results.append([out.asnumpy(), net.dense.weight.grad().asnumpy()])
+    for eager, compiled in zip(*results):
+        np.testing.assert_allclose(compiled, eager)
+    assert results[0][1].tolist() == [[2.0, 4.0]] * 3
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda x: nd.Custom(x), "Required argument `op_type` is missing"),
+        (
+            lambda x: nd.Custom(x, op_type="test_los"),
+            "Cannot find custom operator test_los; did you mean 'test_loss'",
+        ),
+        (lambda x: nd.Custom(x, op_type="test_scaled_sum"), "expects 3 inputs, but got 1"),
+        (lambda x: nd.Custom(x, op_type="test_loss", other=1), "unexpected keyword argument 'other'"),
+        (lambda x: nd.Custom(x, op_type="test_failing"), "Error in CustomOp.forward(.|\n)*the reason"),
+        (lambda x: mx.sym.Custom(mx.sym.var("x"), op_type="nope"), "Cannot find custom operator nope"),
+    ],
+)
+def test_errors(call, words):
+    with pytest.raises(mx.MXNetError, match=words):
+        call(nd.ones((2,)))
+
+
+def test_error_inside_of_a_compiled_graph():
+    run = (mx.sym.Custom(mx.sym.var("x"), op_type="test_failing") + 1).simple_bind(mx.cpu(), x=(2,))
+    with pytest.raises(mx.MXNetError, match="the reason"):
+        run.forward()[0].asnumpy()
+
+
+def test_wrong_number_of_shapes_is_explained():
+    class Wrong(mx.operator.CustomOpProp):
+        def infer_shape(self, in_shape):
+            return in_shape, [in_shape[0], in_shape[0]], []
+
+    mx.operator.register("test_wrong")(Wrong)
+    with pytest.raises(mx.MXNetError, match=r"expecting 1 entries for outputs \(output\), got 2"):
+        nd.Custom(nd.ones((2,)), op_type="test_wrong")
+
+
+def test_assign_requests():
+    array = nd.ones((2,))
+    for request, wanted in (("add", 3), ("null", 3), ("write", 2), ("inplace", 2)):
+        mx.operator.CustomOp().assign(array, request, nd.full((2,), 2.0))
+        assert array.asnumpy().tolist() == [wanted, wanted]
+
+
+def test_register_wants_a_class():
+    with pytest.raises(TypeError, match="CustomOpProp"):
+        mx.operator.register("test_nothing")(int)
+
+
+@pytest.mark.parametrize("base", [mx.operator.NumpyOp, mx.operator.NDArrayOp])
+def test_legacy_operators(base):
+    class Twice(base):
+        def forward(self, in_data, out_data):
+            out_data[0][:] = in_data[0] * 2
+
+        def backward(self, out_grad, in_data, out_data, in_grad):
+            in_grad[0][:] = 2
+
+    with pytest.warns(UserWarning, match="deprecated"):
+        twice = Twice(need_top_grad=False)
+    symbol = twice(mx.sym.var("x"), name="n")
+    assert symbol.list_outputs() == ["n_output"]
+    run = symbol.simple_bind(mx.cpu(), x=(2,))
+    run.forward(is_train=True, x=nd.ones((2,)))
+    run.backward()
+    assert run.outputs[0].asnumpy().tolist() == [2, 2] and run.grad_dict["x"].asnumpy().tolist() == [2, 2]
+
+
+def test_inside_of_jax_jit():
+    @jax.jit
+    def function(value):
+        return nd.Custom(wrap(value, mx.cpu()), op_type="test_loss")._value
+
+    assert function(np.ones((2,), np.float32)).tolist() == [1, 1]
+
+
+def test_facts_about_operators():
+    assert "Custom" in mx.operator.get_all_registered_operators()
+    facts = mx.operator.get_operator_arguments("Activation")
+    assert (facts.narg, facts.names, facts.types[0]) == (2, ["data", "act_type"], "NDArray-or-Symbol")
