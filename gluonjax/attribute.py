@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from typing import ClassVar
 
 from gluonjax.name import _Scoped
@@ -20,6 +21,8 @@ class AttrScope(metaclass=_Scoped):
     """
 
     _current: ClassVar[threading.local] = threading.local()
+    # How often each name was given to the body of a loop or branch (symbol/_control_flow.py).
+    _subgraph_names: ClassVar[dict[str, int]] = defaultdict(int)
 
     def __init__(self, **kwargs: str) -> None:
         for key, value in kwargs.items():

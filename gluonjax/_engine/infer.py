@@ -15,8 +15,9 @@ from gluonjax._base.attrs import parse_shape
 from gluonjax._base.dtypes import CODE_TO_DTYPE, DEFAULT_DTYPE
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine.graph import Entry, Graph, Node
+from gluonjax._engine.lower import bodies_of
 from gluonjax._engine.probe import Call, all_known
-from gluonjax._ops.opdef import Shape
+from gluonjax._ops.opdef import Attrs, Ports, Shape
 from gluonjax._ops.rules import merge_shapes
 
 _ROUNDS = 100
@@ -79,7 +80,10 @@ class _Table:
         found = self.calls.get(id(node))
         if found is None:
             assert node.op is not None
-            found = self.calls[id(node)] = Call(node.op, node.parsed, node.input_labels)
+            attrs = node.parsed
+            if node.subgraphs:
+                attrs = Attrs({**attrs, "subgraphs": bodies_of(node, False)})
+            found = self.calls[id(node)] = Call(node.op, attrs, node.input_labels)
         return found
 
     def of(self, nodes: Sequence[Node]) -> list[Any]:
@@ -176,6 +180,8 @@ def _shape_step(table: ShapeTable, node: Node, zero_is_open: bool = True) -> boo
             return changed
         if op.name in _WHOLE_FIRST_INPUT and not is_complete(inputs[0]):
             return False
+        if node.subgraphs:
+            inputs, outputs = _look_into_bodies(node, inputs, outputs, not zero_is_open)
         by_label = dict(zip(call.labels, inputs))
         conflict: OperatorError | None = None
         if op.param_shapes is not None:
@@ -207,6 +213,44 @@ def _shape_step(table: ShapeTable, node: Node, zero_is_open: bool = True) -> boo
     except MXNetError as error:
         raise _where(node, error) from None
     return changed
+
+
+def _look_into_bodies(
+    node: Node, inputs: list[Shape | None], outputs: list[Shape | None], np_shape: bool
+) -> tuple[list[Shape | None], list[Shape | None]]:
+    """What the subgraphs of a loop or branch say about its inputs and outputs."""
+    assert node.op is not None
+    for graph, ports in zip(node.subgraphs, node.op.bodies(node.parsed, len(node.inputs))):
+        variables = graph.variables
+        known = {
+            variable.name: _one_step(inputs[index]) if index in ports.sliced else inputs[index]
+            for variable, index in zip(variables, ports.inputs)
+        }
+        table = infer_shapes(graph, known, np_shape)
+        length = _length(ports, inputs)
+        for variable, index in zip(variables, ports.inputs):
+            shape = table.get((variable, 0))
+            if index in ports.sliced:
+                # A vector's elements come as vectors of one element.
+                vector = inputs[index] is not None and len(inputs[index] or ()) == 1
+                shape = None if shape is None or vector else (length, *shape)
+            inputs[index] = merge_shapes(inputs[index], shape)
+        for inner, outer in ports.outputs:
+            shape = table.get(graph.entries[inner])
+            if outer in ports.stacked:
+                shape = None if shape is None else (length, *shape)
+            outputs[outer] = merge_shapes(outputs[outer], shape)
+    return inputs, outputs
+
+
+def _one_step(shape: Shape | None) -> Shape | None:
+    return shape if shape is None else shape[1:] or (1,)
+
+
+def _length(ports: Ports, inputs: list[Shape | None]) -> int | None:
+    if ports.length is not None:
+        return ports.length
+    return next((shape[0] for index in ports.sliced if (shape := inputs[index]) is not None), None)
 
 
 def _fill(given: Shape | None, inferred: Shape) -> Shape | None:

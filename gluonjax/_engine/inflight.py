@@ -67,6 +67,8 @@ def _report(fault: Fault) -> None:
     """Raise a fault's error, once."""
     if not fault.reported:
         fault.reported = True
+        # As in MXNet, one error seen is enough: waitall says no more about the others.
+        _faults.clear()
         raise fault.error
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._ops.opdef import Attrs
+from gluonjax._ops.random import VALUE_CHECKS
 
 
 class Lowered:
@@ -88,6 +89,43 @@ def lower(
     return found
 
 
+class Body:
+    """A subgraph as its control-flow operator calls it.
+
+    Args:
+        lowered: the subgraph's function.
+    """
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered = lowered
+        position = {id(node): index for index, node in enumerate(lowered.graph.variables)}
+        self._order = [position[id(node)] for node in (*lowered.graph.arguments, *lowered.graph.auxiliary)]
+
+    @property
+    def uses_key(self) -> bool:
+        return self.lowered.uses_key
+
+    def __call__(self, values: Sequence[Any], key: Any) -> tuple[Any, ...]:
+        """Outputs for values in the order of the subgraph's variables; ``key`` is raw key data.
+
+        Moving statistics inside of a body are read and not updated, as in MXNet.
+        """
+        given = [values[index] for index in self._order]
+        results = self.lowered(*given, key) if self.uses_key else self.lowered(*given)
+        return results[: self.lowered.output_count]
+
+
+def bodies_of(node: Node, train: bool) -> tuple[Body, ...]:
+    """The subgraphs of a control-flow node as functions; the same objects at every call."""
+    found = []
+    for graph in node.subgraphs:
+        key = ("body", edits.count, train)
+        if key not in graph.programs:
+            graph.programs[key] = Body(lower(graph, train))
+        found.append(graph.programs[key])
+    return tuple(found)
+
+
 class _Step:
     """One node's call inside the function."""
 
@@ -118,7 +156,10 @@ class _Step:
         values = [table[place][index] for place, index in self.sources]
         op = self.node.op
         assert op is not None
+        check = VALUE_CHECKS.get(op.name)
         try:
+            if check is not None:
+                check(self.node.parsed)
             if len(values) > 1:
                 op.dtypes(dict(zip(self.labels, (np.dtype(v.dtype) for v in values))), self.node.parsed)
             if op.uses_key:
@@ -157,8 +198,7 @@ def _steps(graph: Graph, train: bool, overrides: Mapping[int, tuple[int, ...]]) 
             attrs = Attrs(attrs)
             attrs["shape"] = tuple(overrides[place])
         if node.subgraphs:
-            attrs = Attrs(attrs)
-            attrs["subgraphs"] = tuple(lower(body, train) for body in node.subgraphs)
+            attrs = Attrs({**attrs, "subgraphs": bodies_of(node, train)})
         sources = [(position[id(source)], index) for source, index in node.inputs]
         steps.append(_Step(node, place, sources, node.op.pure(attrs, train), keys))
         if node.op.uses_key:

@@ -1,7 +1,8 @@
 """What an operator is: one record, read from the signature of one pure JAX function.
 
 Positional parameters are tensors, keyword-only parameters are attributes. ``key`` among the keywords means "draws
-random numbers", ``train`` means "depends on the training mode"; neither is an attribute. A positional parameter
+random numbers", ``train`` means "depends on the training mode", ``subgraphs`` receives the bodies of a loop or
+branch; none of them is an attribute. A positional parameter
 annotated ``Aux`` is state that the operator rewrites: the function then returns ``(outputs, {name: new value})``.
 
     @operator("Flip", aliases=("flip",))
@@ -69,6 +70,25 @@ class Input:
     optional: bool = False
 
 
+@dataclass(frozen=True)
+class Ports:
+    """How one subgraph is connected with the control-flow operator that runs it.
+
+    Args:
+        inputs: for each variable of the subgraph, the number of the operator's input.
+        sliced: inputs of the operator that the subgraph sees one row at a time.
+        outputs: (output of the subgraph, output of the operator) pairs.
+        stacked: outputs of the operator that collect one row a step.
+        length: the number of steps where it is known from the attributes.
+    """
+
+    inputs: tuple[int, ...]
+    sliced: frozenset[int] = frozenset()
+    outputs: tuple[tuple[int, int], ...] = ()
+    stacked: frozenset[int] = frozenset()
+    length: int | None = None
+
+
 ParamShapes = Callable[[dict[str, Shape | None], Attrs], dict[str, Shape]]
 DtypeRule = Callable[[dict[str, "np.dtype | None"], Attrs], dict[str, "np.dtype | None"]]
 UnifyRule = Callable[
@@ -102,6 +122,7 @@ class OpDef:
     doc: str
     attr_table: Mapping[str, Attr] = field(repr=False)
     traced: tuple[str, ...] = ()
+    bodies: Any = None  # control flow: ``(attrs, number of inputs) -> tuple[Ports, ...]``, one for each subgraph
     open_inputs: bool = False  # which inputs there are is said by ``active_inputs`` alone (Custom)
 
     @functools.cached_property
@@ -276,6 +297,7 @@ def operator(
     variable_attrs: Mapping[str, Mapping[str, str]] | None = None,
     host: bool = False,
     heavy: bool = False,
+    bodies: Callable[[Attrs, int], tuple[Ports, ...]] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a pure JAX function as the MXNet operator ``name``; return the function unchanged.
 
@@ -298,6 +320,8 @@ def operator(
             function returns ``(outputs, {index: value})``. Non-variadic ones use the ``Aux`` annotation.
         variable_attrs: attributes of automatically created variables, e.g. ``{"gamma": {"__init__": ...}}``.
         host: runs eagerly on concrete NumPy values; its output shape depends on values (``boolean_mask``).
+        bodies: how inputs and outputs are connected with those of the subgraphs (``control_flow.py``); the function
+            then has the keyword ``subgraphs``.
         heavy: recording keeps residuals instead of recomputing the forward in the backward (RNN, scans).
     """
     from gluonjax._ops import registry  # registry imports OpDef for its types
@@ -306,7 +330,7 @@ def operator(
         op = _read_signature(
             name, fn, aliases=aliases, variadic=variadic, outputs=outputs, visible=visible, active=active_inputs,
             mutates=mutates,
-            rest=dict(param_shapes=param_shapes, unify=unify, grad=grad, host=host, heavy=heavy,
+            rest=dict(param_shapes=param_shapes, unify=unify, grad=grad, host=host, heavy=heavy, bodies=bodies,
                       dtypes={"same": same_dtypes, "free": free_dtypes}.get(dtypes, dtypes)  # type: ignore[arg-type]
                       , variable_attrs=variable_attrs or {}),
         )  # fmt: skip
@@ -339,6 +363,9 @@ def _read_signature(
             uses_train = True
         elif parameter.name == "key" and parameter.default is parameter.empty:
             uses_key = True
+        elif parameter.name == "subgraphs":
+            if rest["bodies"] is None:
+                raise TypeError(f"operator {name}: subgraphs need bodies=")
         else:
             if parameter.name not in hints:
                 raise TypeError(f"operator {name}: attribute {parameter.name} needs an annotation")
@@ -384,6 +411,6 @@ def check(condition: bool, message: str) -> None:
 
 
 __all__ = [
-    "REQUIRED", "Attr", "Attrs", "Aux", "Input", "MXNetError", "OpDef", "Shape", "check", "free_dtypes",
+    "REQUIRED", "Attr", "Attrs", "Aux", "Input", "MXNetError", "OpDef", "Ports", "Shape", "check", "free_dtypes",
     "no_mutation", "operator", "same_dtypes", "zero_grad",
 ]  # fmt: skip

@@ -23,9 +23,9 @@ from gluonjax.gluon._trace import (
     warn_not_compiled,
 )
 from gluonjax.gluon.block import Block, BlockForwardMissing
-from gluonjax.gluon.parameter import Parameter
 from gluonjax.ndarray import NDArray
 from gluonjax.symbol import Symbol
+
 
 class HybridBlock(Block):
     """A block whose ``hybrid_forward(F, x, ...)`` works on arrays (``F`` is nd) and on symbols (``F`` is sym).
@@ -310,7 +310,7 @@ class SymbolBlock(HybridBlock):
         self._cached_graph = (inputs, outputs)
         self._initialized = False
         # In files that hold this block the names lack what all of them begin with.
-        common = len(os.path.commonprefix(list(self._params.keys())))
+        common = len(os.path.commonprefix(list(self._params.keys())))  # noqa: RUF071 - by characters, as MXNet
         self._reg_params = {name[common:]: parameter for name, parameter in self._params.items()}
 
     def __repr__(self) -> str:

@@ -18,7 +18,6 @@ from gluonjax.ndarray import NDArray
 from gluonjax.ndarray._cached import CachedGraph
 from gluonjax.symbol import Symbol
 
-
 WRONG_INPUTS = (
     "In HybridBlock, there must be one NDArray or one Symbol in the input. Please check the type of the args.\n"
 )

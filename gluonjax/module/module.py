@@ -428,8 +428,7 @@ class Module(BaseModule):
         if not isinstance(getattr(batch, "data", None), (list, tuple)):
             raise ModuleArgumentError(f"forward: data_batch must have a list 'data', got {data_batch!r}")
         group = self._exec_group
-        shapes = [tuple(one.shape) for one in batch.data]
-        if shapes != group.shapes_of_data:
+        if [tuple(one.shape) for one in list(batch.data)] != group.shapes_of_data:
             self.reshape(*descriptions_for(batch, self._data_shapes, self._label_shapes))
         group.forward(batch, is_train)
 

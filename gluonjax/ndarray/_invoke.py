@@ -77,6 +77,8 @@ class Call:
 
 
 _calls: dict[Any, Call] = {}
+# Attributes that differ at every call (slice bounds in a loop) must not fill the memory.
+MOST_CALLS = 16384
 
 
 def _no_storage(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: Any) -> Any:
@@ -116,6 +118,9 @@ def find_call(op: OpDef, given: dict[str, Any], traced: tuple[str, ...], arity: 
         key = (*key[:-1], tuple(given.items()))
         found = _calls.get(key)
     if found is None:
+        if len(_calls) >= MOST_CALLS:
+            for old in list(_calls)[: MOST_CALLS // 4]:
+                del _calls[old]
         found = _calls[key] = Call(op, given, traced, arity, train)
     return found
 

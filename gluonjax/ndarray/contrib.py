@@ -9,6 +9,9 @@ import numpy as np
 
 from gluonjax._engine import rng
 from gluonjax.ndarray import _creation
+from gluonjax.ndarray._control_flow import cond as cond
+from gluonjax.ndarray._control_flow import foreach as foreach
+from gluonjax.ndarray._control_flow import while_loop as while_loop
 from gluonjax.ndarray.ndarray import NDArray
 
 
@@ -19,12 +22,14 @@ def isinf(data: NDArray) -> NDArray:
     >>> nd.contrib.isinf(nd.array([1, float("inf")])).asnumpy().tolist()
     [0.0, 1.0]
     """
-    return abs(data) == np.inf
+    values: Any = data
+    return abs(values) == np.inf
 
 
 def isfinite(data: NDArray) -> NDArray:
     """1 where an element is neither infinite nor NaN, else 0."""
-    return (data == data) * (abs(data) != np.inf)
+    values: Any = data
+    return (values == values) * (abs(values) != np.inf)
 
 
 def isnan(data: NDArray) -> NDArray:

@@ -42,7 +42,7 @@ def generalized_negative_binomial(mu: Any=1, alpha: Any=1, shape: Any=NULL, dtyp
     ...
 
 def multinomial(data: NDArray, shape: Any=NULL, get_prob: bool=False, out: Any=None, dtype: Any='int32', **kwargs: Any) -> Any:
-    """Indices drawn with the probabilities in the last axis of ``data``; with ``get_prob`` their log-likelihoods too."""
+    """Indices drawn with the probabilities in the last axis; with ``get_prob`` their log-likelihoods too."""
     ...
 
 def shuffle(data: NDArray, **kwargs: Any) -> NDArray:

@@ -169,7 +169,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: 
     if step == 0:
         raise ZeroDivisionError("step cannot be 0")
     step = 1 if step is None else step
-    low, high = (0, start) if stop is None else (start, stop)
+    low: Any = 0 if stop is None else start
+    high: Any = start if stop is None else stop
     count = max(0, int(_numpy.ceil((high - low) / step)))
     kind = to_dtype(dtype)
     if all(float(n).is_integer() for n in (low, step)):

@@ -8,6 +8,9 @@ from typing import Any
 from gluonjax._ops import registry
 from gluonjax.symbol import _creation, random
 from gluonjax.symbol._compose import SymbolBase
+from gluonjax.symbol._control_flow import cond as cond
+from gluonjax.symbol._control_flow import foreach as foreach
+from gluonjax.symbol._control_flow import while_loop as while_loop
 from gluonjax.symbol.register import make_function, namespace
 from gluonjax.symbol.symbol import Symbol
 

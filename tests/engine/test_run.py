@@ -227,6 +227,16 @@ def test_waitall_reports_what_nobody_kept():
     nd.waitall()
 
 
+def test_an_error_that_was_seen_silences_waitall_but_not_other_arrays():
+    failing()
+    a, b = failing(), failing()
+    with pytest.raises(mx.MXNetError, match=SCALE):
+        a.asnumpy()
+    nd.waitall()
+    with pytest.raises(mx.MXNetError, match=SCALE):
+        b.asnumpy()
+
+
 def test_a_deferred_error_spreads_through_writes():
     a, b = nd.zeros((3, 2)), nd.zeros((3, 2))
     a[1] = failing()[0]

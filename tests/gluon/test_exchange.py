@@ -22,7 +22,7 @@ X = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
 def convolutional() -> nn.HybridSequential:
     net = nn.HybridSequential(prefix="net_")
     with net.name_scope():
-        net.add(nn.Conv1D(2, 2, use_bias=False), nn.BatchNorm(), nn.PReLU(), nn.Dense(3))
+        net.add(nn.Conv1D(2, 2, use_bias=False), nn.BatchNorm(), nn.Swish(), nn.Dense(3))
     return net
 
 

@@ -19,7 +19,7 @@ def distinct(*shape: int, dtype: str = "float32") -> np.ndarray:
 
 
 ROIS = np.array([[0, 0, 0, 4, 4], [1, 1.2, 2, 5.6, 4.4], [0, 3, 3, 3, 3], [1, -2, -3, 9, 12]], "float32")
-AFFINE = np.array([[0.9, 0.1, 0.05, -0.2, 0.8, 0.1], [1.3, 0, 0.2, 0.1, 0.7, -0.3]], "float32")
+AFFINE = np.array([[0.87, 0.1, 0.05, -0.2, 0.8, 0.1], [1.27, 0.02, 0.2, 0.1, 0.7, -0.3]], "float32")
 DEVICE = {"transform_type": "affine", "sampler_type": "bilinear"}
 
 SAMPLES = [

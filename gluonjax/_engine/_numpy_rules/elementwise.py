@@ -388,9 +388,16 @@ def _total_order(function: Function) -> Rule:
     return rule
 
 
+def _exponential(x: Any) -> Any:
+    """e to the x; NumPy's float32 version may be two units off, so small arrays go through float64."""
+    if x.dtype == FLOAT32 and x.size <= 1024:
+        return np.exp(x, dtype=np.float64).astype(FLOAT32)
+    return np.exp(x)
+
+
 UNARY = {
     "neg": np.negative, "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "is_finite": np.isfinite,
-    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log1p": np.log1p, "expm1": np.expm1,
+    "exp": _exponential, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log1p": np.log1p, "expm1": np.expm1,
     "sqrt": np.sqrt, "rsqrt": _reciprocal_root, "cbrt": np.cbrt, "square": np.square,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,

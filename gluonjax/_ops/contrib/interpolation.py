@@ -67,6 +67,11 @@ def over_regions(function: Callable[..., Array], regions: tuple[Array, ...], wor
     return lax.map(lambda rows: function(*rows), regions, batch_size=max(REGION_LIMIT // work, 1))
 
 
+def single(value: float) -> float:
+    """The float32 nearest to a number: what MXNet keeps of a ``float`` attribute, also for float64 data."""
+    return float(np.float32(value))
+
+
 def round_half_away(value: Array) -> Array:
     """C's ``round``."""
     return lax.round(value, lax.RoundingMethod.AWAY_FROM_ZERO)
@@ -102,7 +107,7 @@ def triangle_weights(
     spacing = step / jnp.asarray(samples, dtype)
     first = start + number * step
     if candidates:
-        nearest = lax.ceil((pixel - 1 - first) / spacing - 0.5) - 1
+        nearest = jnp.maximum(lax.ceil((pixel - 1 - first) / spacing - 0.5) - 1, 0)
         index = nearest + jnp.arange(candidates, dtype=dtype)
     else:
         index = jnp.arange(samples, dtype=dtype)[None, None, :]

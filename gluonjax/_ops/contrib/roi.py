@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._ops.contrib.interpolation import bilinear, over_regions, round_half_away, triangle_weights
+from gluonjax._ops.contrib.interpolation import bilinear, over_regions, round_half_away, single, triangle_weights
 from gluonjax._ops.nn.spatial import bin_edges, check_regions, span_mask
 from gluonjax._ops.opdef import Attrs, check, operator
 
@@ -51,7 +51,7 @@ def roi_align(
             f"ROIAlign: with position_sensitive, {channels} channels must be a multiple of {bins} bins",
         )
     wide = jnp.promote_types(data.dtype, jnp.float32)
-    rois = lax.stop_gradient(rois).astype(wide)
+    rois, spatial_scale = lax.stop_gradient(rois).astype(wide), single(spatial_scale)
     images = data.astype(wide)
 
     def axis_weights(low: Array, high: Array, count: int, size: int) -> Array:
@@ -101,7 +101,7 @@ def rroi_align(
     check_regions("RROIAlign", data, rois, 6)
     rows, columns = _pair("RROIAlign", pooled_size)
     channels, height, width = data.shape[1:]
-    rois = lax.stop_gradient(rois)
+    rois, spatial_scale = lax.stop_gradient(rois), single(spatial_scale)
     # Rotated samples have no closed form: regions up to the image's diagonal are sampled at every pixel.
     longest = int(np.ceil(np.hypot(height, width) / min(rows, columns))) + 1
     limit = sampling_ratio if sampling_ratio > 0 else longest
@@ -162,7 +162,7 @@ def psroi_pooling(
         f"PSROIPooling: data has {channels} channels, wanted output_dim * group_size ** 2 = "
         f"{output_dim * groups * groups}",
     )
-    rois = lax.stop_gradient(rois)
+    rois, spatial_scale = lax.stop_gradient(rois), single(spatial_scale)
     group = _groups(pooled_size, pooled_size, groups)
 
     def pool(roi: Array) -> Array:
@@ -226,7 +226,7 @@ def deformable_psroi_pooling(
     part = np.floor(np.arange(bins) / bins * parts).astype(np.int64)
     group = _groups(bins, bins, group_size)
     channel = (np.arange(output_dim)[:, None, None] * group_size + group[:, None]) * group_size + group
-    rois = lax.stop_gradient(rois)
+    rois, spatial_scale, trans_std = lax.stop_gradient(rois), single(spatial_scale), single(trans_std)
 
     def pool(roi: Array, moves: Array) -> Array:
         left, top = round_half_away(roi[1:3]) * spatial_scale - 0.5

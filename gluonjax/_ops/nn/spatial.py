@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gluonjax._ops.contrib.interpolation import bilinear, grid_axis, over_regions, round_half_away
+from gluonjax._ops.contrib.interpolation import bilinear, grid_axis, over_regions, round_half_away, single
 from gluonjax._ops.nn.windows import pad_axes, strided_slice
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
 
@@ -59,7 +59,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spati
     lowest = jnp.asarray(-float(jnp.finfo(jnp.float32).max), data.dtype)
 
     def pool(roi: Array) -> Array:
-        left, top, right, bottom = round_half_away(roi[1:] * jnp.asarray(spatial_scale, roi.dtype))
+        left, top, right, bottom = round_half_away(roi[1:] * single(spatial_scale))
         number = roi[0].astype(jnp.int32)
         known = (number >= 0) & (number < batch)
         image = jnp.clip(number, 0, batch - 1)

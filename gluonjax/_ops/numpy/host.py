@@ -46,9 +46,9 @@ def histogram(a: Array, bins: Array | None = None, *, count: int, low: float | N
 def eig(a: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors; only the real parts exist, as in MXNet."""
     values, vectors = np.linalg.eig(a)
-    return values.real.astype(a.dtype), vectors.real.astype(a.dtype)
+    return np.real(values).astype(a.dtype), np.real(vectors).astype(a.dtype)
 
 
 def eigvals(a: Array) -> tuple[Array]:
     """The (real) eigenvalues of square matrices."""
-    return (np.linalg.eigvals(a).real.astype(a.dtype),)
+    return (np.real(np.linalg.eigvals(a)).astype(a.dtype),)

@@ -23,7 +23,9 @@ from gluonjax.gluon.contrib.estimator.event_handler import (
 )
 
 __all__ = [
-    "BatchBegin", "BatchEnd", "BatchProcessor", "CheckpointHandler", "EarlyStoppingHandler", "EpochBegin", "EpochEnd",
-    "Estimator", "GradientUpdateHandler", "LoggingHandler", "MetricHandler", "StoppingHandler", "TrainBegin", "TrainEnd",
+    "BatchBegin", "BatchEnd", "BatchProcessor", "CheckpointHandler", "EarlyStoppingHandler", "EpochBegin",
+    "EpochEnd",
+    "Estimator", "GradientUpdateHandler", "LoggingHandler", "MetricHandler", "StoppingHandler", "TrainBegin",
+    "TrainEnd",
     "ValidationHandler",
 ]  # fmt: skip

@@ -52,7 +52,8 @@ class Estimator:
 
     def __init__(
         self, net: Any, loss: Any, train_metrics: Any = None, val_metrics: Any = None, initializer: Any = None,
-        trainer: Any = None, context: Any = None, val_net: Any = None, val_loss: Any = None, batch_processor: Any = None,
+        trainer: Any = None, context: Any = None, val_net: Any = None, val_loss: Any = None,
+        batch_processor: Any = None,
     ) -> None:  # fmt: skip
         self.net = net
         self.val_net = net if val_net is None else val_net
