@@ -57,12 +57,12 @@ class Entry:
 class Node:
     """One recorded call. ``python`` is set for user-written backward functions (autograd.Function, CustomOp)."""
 
-    __slots__ = ("dead", "kernel", "number", "on_host", "outputs", "parents", "pullback", "python", "values", "wanted")
+    __slots__ = ("dead", "kernel", "number", "on_host", "outputs", "parents", "pullback", "python", "values", "wanted", "zero")
 
     def __init__(
         self, kernel: Kernel | None, values: Sequence[Any], parents: Sequence[Leaf | Entry | None],
         outputs: Sequence[tuple[tuple[int, ...], Any]], on_host: bool, pullback: Any = None,
-        python: Callable[..., Any] | None = None,
+        python: Callable[..., Any] | None = None, zero: bool = False,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.values = values
@@ -73,7 +73,9 @@ class Node:
         self.python = python
         self.number = next(_numbers)
         self.dead = False
-        self.wanted = wanted_inputs(values, parents, pullback is not None)
+        # The call passes no gradient: what lies before it gets zeros, without a walk through its backward.
+        self.zero = zero
+        self.wanted = () if zero else wanted_inputs(values, parents, pullback is not None)
 
 
 def wanted_inputs(values: Sequence[Any], parents: Sequence[Any], floats_only: bool = True) -> tuple[int, ...]:
@@ -147,6 +149,7 @@ def walk(
         send(entry, Tracked(value, value_entry), True if type(entry) is Leaf else entry.node.on_host)
 
     visited = []
+    blocked: list[Any] = []
     while order:
         number = -heapq.heappop(order)
         node, gradients = pending.pop(number)
@@ -156,15 +159,33 @@ def walk(
         if not retain_graph:
             visited.append(node)
         parents, wanted = node.parents, node.wanted
+        if node.zero:
+            blocked.extend(parents)
         if not wanted:
             continue
         for index, gradient in zip(wanted, _pull(node, gradients, create_graph)):
             parent = parents[index]
             if gradient is not None and parent is not None:
                 send(parent, gradient, node.on_host)
+    if blocked:
+        _zero_leaves(blocked, found)
     for node in visited:
         release(node)
     return found
+
+
+def _zero_leaves(parents: list[Any], found: dict[Any, Tracked]) -> None:
+    """Leaves that are reached only through operators without a gradient get zeros."""
+    seen: set[int] = set()
+    while parents:
+        parent = parents.pop()
+        if type(parent) is Leaf:
+            if parent not in found and parent.buffer is not None:
+                value = parent.buffer._raw
+                found[parent] = Tracked(_zeros(value.shape, value.dtype, parent.buffer._cell.ctx.is_host))
+        elif parent is not None and parent.node.number not in seen:
+            seen.add(parent.node.number)
+            parents.extend(parent.node.parents)
 
 
 def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Sequence[Tracked | None]:

@@ -424,11 +424,11 @@ class Module(BaseModule):
         """
         require(self.binded and self.params_initialized, "forward", "bind() and init_params()")
         assert self._exec_group is not None
-        batch = join_batches(data_batch) if isinstance(data_batch, list) else data_batch
+        batch: Any = join_batches(data_batch) if isinstance(data_batch, list) else data_batch
         if not isinstance(getattr(batch, "data", None), (list, tuple)):
             raise ModuleArgumentError(f"forward: data_batch must have a list 'data', got {data_batch!r}")
         group = self._exec_group
-        if [tuple(one.shape) for one in list(batch.data)] != group.shapes_of_data:
+        if [tuple(one.shape) for one in batch.data] != group.shapes_of_data:
             self.reshape(*descriptions_for(batch, self._data_shapes, self._label_shapes))
         group.forward(batch, is_train)
 

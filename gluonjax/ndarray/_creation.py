@@ -57,7 +57,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(value, np.ndarray) and value.dtype == object:
         raise ArgumentTypeError("source_array must be array like object")
     if isinstance(source, jax.Array) and value is source and not is_tracer(source):
-        value = np.array(inflight.wait(source)) if Context(ctx).is_host else jax.numpy.copy(source)
+        device_array: Any = source
+        value = np.array(inflight.wait(source)) if Context(ctx).is_host else device_array.copy()
     return new_handle(NDArray, value, Context(ctx))
 
 

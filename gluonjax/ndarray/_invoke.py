@@ -186,14 +186,14 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         values.append(rng.take_keys())
     kernel = call.kernel
     parents: Any = None
-    if modes.recording and call.differentiable:
+    if modes.recording:
         parents = [handle._entry for handle in inputs]
         if not any(parents):
             parents = None
     pullback = None
     if fault is not None:
         results = kernel.fail(fault, values)
-    elif parents is not None and call.heavy and not any(type(value) is Lazy for value in values):
+    elif parents is not None and call.heavy and call.differentiable and not any(type(value) is Lazy for value in values):
         extra = len(values) - arity
         parents += [None] * extra
         wanted = wanted_inputs(values, parents)
@@ -211,7 +211,11 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
     node = None
     if parents is not None:
         parents += [None] * (len(values) - len(parents))
-        node = Node(kernel, values, parents, [(r.shape, r.dtype) for r in results], on_host, pullback)
+        outputs = [(r.shape, r.dtype) for r in results]
+        if call.differentiable:
+            node = Node(kernel, values, parents, outputs, on_host, pullback)
+        else:
+            node = Node(None, (), parents, outputs, on_host, zero=True)
     if out is not None:
         return _write_out(op, out, results, node)
     if len(results) == 1:

@@ -11,6 +11,7 @@ import pytest
 import gluonjax as mx
 from gluonjax import autograd, gluon, nd
 from gluonjax.gluon import loss, nn, rnn
+from gluonjax.gluon.contrib import cnn as contrib_cnn
 from gluonjax.gluon.contrib import nn as contrib_nn
 from gluonjax.gluon.contrib import rnn as contrib_rnn
 
@@ -44,6 +45,8 @@ LAYERS: dict[str, tuple[Callable[[], Any], Shapes]] = {
     "Conv1DTranspose": (lambda: nn.Conv1DTranspose(3, 2, strides=2), LINE),
     "Conv2DTranspose": (lambda: nn.Conv2DTranspose(3, 2, strides=2, output_padding=1), IMAGE),
     "Conv3DTranspose": (lambda: nn.Conv3DTranspose(2, 2), VOLUME),
+    "DeformableConvolution": (lambda: contrib_cnn.DeformableConvolution(3, 2, activation="relu"), IMAGE),
+    "ModulatedDeformable": (lambda: contrib_cnn.ModulatedDeformableConvolution(3, 2, use_bias=False), IMAGE),
     "MaxPool1D": (lambda: nn.MaxPool1D(2), LINE),
     "MaxPool2D": (lambda: nn.MaxPool2D(3, 2, ceil_mode=True), IMAGE),
     "MaxPool3D": (lambda: nn.MaxPool3D(2), VOLUME),
@@ -168,7 +171,7 @@ def test_every_layer_is_in_the_table() -> None:
     }  # fmt: skip
     public = {
         name
-        for module in (nn, loss, contrib_nn)
+        for module in (nn, loss, contrib_nn, contrib_cnn)
         for name, value in vars(module).items()
         if isinstance(value, type) and issubclass(value, gluon.Block) and not name.startswith("_")
     }
