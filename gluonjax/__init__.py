@@ -55,7 +55,13 @@ _NAMES = {
 
 def __getattr__(name: str) -> _Any:
     if name in _MODULES:
-        value = _importlib.import_module(f"gluonjax.{_MODULES[name]}")
+        path = f"gluonjax.{_MODULES[name]}"
+        try:
+            value = _importlib.import_module(path)
+        except ModuleNotFoundError as error:
+            if error.name != path:
+                raise
+            raise AttributeError(f"module 'gluonjax' has no '{name}' yet") from None
     elif name in _NAMES:
         value = getattr(_importlib.import_module(f"gluonjax.{_NAMES[name]}"), name)
     else:

@@ -49,6 +49,7 @@ from gluonjax import util as util
 from gluonjax import runtime as runtime
 from gluonjax import engine as engine
 from gluonjax import operator as operator
+from gluonjax import rnn as rnn
 from gluonjax import contrib as contrib
 from gluonjax import numpy as numpy
 np = numpy

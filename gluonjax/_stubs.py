@@ -35,8 +35,9 @@ _HEADER = (
     "",
 )
 
+# MXNet's programs say 0 and 1 for booleans as well.
 _TYPES = {
-    "int": "int", "float": "float", "float (traced)": "float", "boolean": "bool", "string": "str",
+    "int": "int", "float": "float", "float (traced)": "float", "boolean": "bool | int", "string": "str",
     "Shape(tuple)": "Sequence[int] | int", "Shape(tuple) with None": "Sequence[int | None] | int",
     "tuple of <float>": "Sequence[float] | float", "dtype": "Any",
 }  # fmt: skip

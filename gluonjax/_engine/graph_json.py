@@ -69,7 +69,9 @@ def _pooling_outputs(attrs: Attrs) -> int:
 # saved intermediates. Only ``node_row_ptr`` shows them.
 _SCRATCH_OUTPUTS: dict[str, Callable[[Attrs], int]] = {
     "Pooling": _pooling_outputs, "sort": lambda _: 2, "CTCLoss": lambda _: 2, "_linalg_det": lambda _: 3,
-    "_linalg_slogdet": lambda _: 4,
+    "_linalg_slogdet": lambda _: 4, "BilinearSampler": lambda _: 2, "ROIPooling": lambda _: 2,
+    "GridGenerator": lambda _: 2, "SpatialTransformer": lambda _: 3, "Correlation": lambda _: 3,
+    "_contrib_DeformablePSROIPooling": lambda _: 2, "_contrib_BatchNormWithReLU": lambda _: 4,
 }  # fmt: skip
 
 

@@ -30,6 +30,8 @@ ENABLED = os.environ.get("GLUONJAX_LAZY", "1") != "0" and os.environ.get("MXNET_
 MOST_BLOCKS = 8
 # A program of more calls than this is launched as it is.
 MOST_CALLS = 400
+# Tapes of more calls than this run operator by operator: their programs would compile for too long.
+LONGEST_EAGER = 120
 # How often a block's results may be read before its backward, until it stops being put off.
 PATIENCE = 2
 
@@ -49,6 +51,33 @@ class Origin:
         self.early = 0
 
 
+class Eager(threading.local):
+    """Whether operators called one by one are put off as well: once this thread repeats itself.
+
+    A loop whose tape is the same three times in a row goes on as one program a step. Code whose structure keeps
+    changing (trees, ragged sequences) would compile at every change, so it stays as it is.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on = False
+        self.origin = Origin()
+        self._last: Any = None
+        self._repeats = 0
+        self._changes = 0
+
+    def seen(self, structure: int, count: int) -> None:
+        """A backward walk has met ``count`` calls whose kernels hash to ``structure``."""
+        if not self.origin.on or self._changes >= PATIENCE + 1:
+            self.on = False
+        elif structure == self._last and count <= LONGEST_EAGER:
+            self._repeats += 1
+            self.on = self.on or self._repeats >= 3
+        else:
+            self._changes += self.on
+            self._last, self._repeats, self.on = structure, 0, False
+
+
 class Call:
     """One kernel call that has not been launched, or that has been and holds its results."""
 
@@ -64,7 +93,8 @@ class Call:
         self.users: list[weakref.ref[Call]] = []
         before = {id(one[0]): one[0] for one in inputs if type(one) is tuple}
         self.size = 1 + sum(call.size for call in before.values())
-        self.blocks = (origin is not None) + max((call.blocks for call in before.values()), default=0)
+        most = max((call.blocks for call in before.values()), default=0)
+        self.blocks = (origin is not None and origin is not eager.origin) + most
 
 
 class Lazy:
@@ -99,7 +129,12 @@ class Lazy:
         return None if results is None else results[self.index]
 
 
-def put_off(kernel: Kernel, values: Sequence[Any], structs: Sequence[Any], origin: Origin | None = None) -> tuple[Lazy, ...]:
+eager = Eager()
+
+
+def put_off(
+    kernel: Kernel, values: Sequence[Any], structs: Sequence[Any], origin: Origin | None = None
+) -> tuple[Lazy, ...]:
     """Lazy results of a call; ``structs`` are the shapes and dtypes of its results."""
     inputs: list[Any] = []
     for value in values:

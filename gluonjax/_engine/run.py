@@ -62,6 +62,14 @@ class _Plan:
         self.rent = 0
 
 
+def _signature(values: Sequence[Any]) -> tuple[Any, ...]:
+    parts: list[Any] = []
+    for value in values:
+        if type(value) is not float:
+            parts += (value.shape, value.dtype)
+    return tuple(parts)
+
+
 class Kernel:
     """A pure function ``fn(*arrays, *scalars) -> tuple``, run by the cheapest tier and differentiable.
 
@@ -99,46 +107,63 @@ class Kernel:
         self._backwards: dict[Any, Kernel] = {}
         self._pullbacks: dict[Any, Any] = {}
 
-    def run(self, values: Sequence[Any], on_host: bool, device: Any = None) -> tuple[Any, ...]:
+    def run(
+        self, values: Sequence[Any], on_host: bool, device: Any = None, defer: bool = False
+    ) -> tuple[Any, ...]:
         """Run on NumPy or JAX arrays (and Python floats); returns NumPy or JAX arrays.
 
         Args:
             on_host: the operands live on the host CPU, so NumPy may be used.
             device: where to run a function without inputs; None for the default.
+            defer: put the call off where it would be compiled, to become part of a larger program.
         """
-        signature = tuple([(v.shape, v.dtype) for v in values if type(v) is not float])
+        parts: list[Any] = []
+        plain = on_host
+        for value in values:
+            kind = type(value)
+            if kind is not float:
+                parts += (value.shape, value.dtype)
+                if kind is not ndarray:
+                    plain = False
+        signature = tuple(parts)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)
-        if on_host:
-            program = plan.program
-            if program is not None:
-                operands = []
-                for value in values:
-                    kind = type(value)
-                    if kind is not ndarray and kind is not float:
-                        if kind is Lazy:
-                            value = value.result()
-                            if value is None:
-                                break
-                        if is_tracer(value) or not value.is_ready():
-                            break
-                        value = np.asarray(value)
-                    operands.append(value)
-                else:
-                    started = perf_counter_ns()
-                    results = program(operands)
-                    plan.rent += perf_counter_ns() - started - LAUNCH_NS
-                    if plan.rent > PRICE_NS:
-                        plan.program = None
-                    elif plan.rent < 0:
-                        plan.rent = 0
-                    return results
+        program = plan.program
+        if on_host and program is not None:
+            operands = values if plain else self._ready(values)
+            if operands is not None:
+                started = perf_counter_ns()
+                results = program(operands)
+                rent = plan.rent + perf_counter_ns() - started - LAUNCH_NS
+                if rent > PRICE_NS:
+                    plan.program = None
+                plan.rent = rent if rent > 0 else 0
+                return results
+        if defer and not self.host and not any(is_tracer(value) for value in values):
+            return lazy.put_off(self, values, self.structs_of(values), lazy.eager.origin)
         return self._run_compiled(values, device)
+
+    @staticmethod
+    def _ready(values: Sequence[Any]) -> list[Any] | None:
+        """The values as NumPy arrays, or None where one is traced or still being computed."""
+        operands = []
+        for value in values:
+            kind = type(value)
+            if kind is not ndarray and kind is not float:
+                if kind is Lazy:
+                    value = value.result()
+                    if value is None:
+                        return None
+                if is_tracer(value) or not value.is_ready():
+                    return None
+                value = np.asarray(value)
+            operands.append(value)
+        return operands
 
     def structs_of(self, values: Sequence[Any]) -> Sequence[Any]:
         """Shapes and dtypes of the results for these values; wrong values raise here. Cached."""
-        signature = tuple([(v.shape, v.dtype) for v in values if type(v) is not float])
+        signature = _signature(values)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)
@@ -148,7 +173,7 @@ class Kernel:
 
     def interprets(self, values: Sequence[Any]) -> bool:
         """True where ``run`` on the host would interpret rather than compile for these values."""
-        signature = tuple([(v.shape, v.dtype) for v in values if type(v) is not float])
+        signature = _signature(values)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)

@@ -17,6 +17,7 @@ import numpy as np
 
 from gluonjax._base.dtypes import BFLOAT16
 from gluonjax._base.errors import MXNetError
+from gluonjax._engine import lazy
 from gluonjax._engine.run import ADD, Kernel, apply_pullback
 
 NOT_IN_GRAPH = (
@@ -57,7 +58,9 @@ class Entry:
 class Node:
     """One recorded call. ``python`` is set for user-written backward functions (autograd.Function, CustomOp)."""
 
-    __slots__ = ("dead", "kernel", "number", "on_host", "outputs", "parents", "pullback", "python", "values", "wanted", "zero")
+    __slots__ = (
+        "dead", "kernel", "number", "on_host", "outputs", "parents", "pullback", "python", "values", "wanted", "zero",
+    )  # fmt: skip
 
     def __init__(
         self, kernel: Kernel | None, values: Sequence[Any], parents: Sequence[Leaf | Entry | None],
@@ -150,9 +153,11 @@ def walk(
 
     visited = []
     blocked: list[Any] = []
+    structure = count = 0
     while order:
         number = -heapq.heappop(order)
         node, gradients = pending.pop(number)
+        structure, count = hash((structure, id(node.kernel))), count + 1
         for index, gradient in enumerate(gradients):
             if gradient is not None and (number, index) in wanted_keys:
                 found[(number, index)] = gradient
@@ -167,6 +172,7 @@ def walk(
             parent = parents[index]
             if gradient is not None and parent is not None:
                 send(parent, gradient, node.on_host)
+    lazy.eager.seen(structure, count)
     if blocked:
         _zero_leaves(blocked, found)
     for node in visited:

@@ -167,6 +167,10 @@ class OpDef:
         inputs named by ``mutates`` in that order. ``key`` is raw threefry key data, uint32[2]: the n-th random
         operator of a program gets ``base + (0, n)``, which makes eager and compiled draws equal.
         """
+        if self.bodies is not None and "subgraphs" not in attrs:
+            raise OperatorError(
+                f"{self.name}: runs subgraphs, which it was not given; call sym.contrib.foreach, while_loop or cond"
+            )
         fixed = {name: value for name, value in attrs.items() if name not in traced}
         if self.uses_train:
             fixed["train"] = train

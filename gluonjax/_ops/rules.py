@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 from gluonjax._base.errors import OperatorError
 from gluonjax._ops.opdef import Attrs, ParamShapes, Shape
 
 
+@overload
+def product(dims: tuple[int, ...]) -> int: ...
+@overload
+def product(dims: Shape) -> int | None: ...
 def product(dims: Shape) -> int | None:
     """The number of elements, or None while a dimension is unknown."""
     total = 1

@@ -349,7 +349,7 @@ class SymbolBlock(HybridBlock):
             self._cached_op = trace
         if len(leaves) != len(trace.inputs):
             raise ArgumentError(
-                f"SymbolBlock: wants {len(trace.inputs)} inputs ({', '.join(v.name for v in trace.inputs)}), "
+                f"SymbolBlock: wants {len(trace.inputs)} inputs ({', '.join(str(v.name) for v in trace.inputs)}), "
                 f"got {len(leaves)}"
             )
         if not self._initialized:

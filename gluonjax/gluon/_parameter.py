@@ -150,8 +150,8 @@ class Parameter:
         self.cast(dtype)
 
     @property
-    def shape(self) -> tuple[int, ...] | None:
-        """The shape; unknown dimensions show as 0, or as -1 in NumPy-shape mode."""
+    def shape(self) -> tuple[int, ...] | Any:  # Any: None where none was given, which few callers have to check
+        """The shape; unknown dimensions show as 0, or as -1 in NumPy-shape mode. None while nothing is known."""
         if self._shape is None or not modes.np_shape:
             return self._shape
         return tuple(-1 if size == 0 else size for size in self._shape)

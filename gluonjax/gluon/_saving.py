@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ def load_into(
         )
     loaded = {without_kind(key): value for key, value in arrays.items()}
     known, spelling = _naming_of(block, loaded)
+    if not any(name in known for name in loaded):
+        known, loaded = _without_common_prefixes(block, loaded, known)
     if not allow_missing:
         _check_nothing_missing(known, loaded, where, spelling)
     for name, value in loaded.items():
@@ -39,6 +42,26 @@ def load_into(
                 f"contains parameters "
                 f"{brief(known)}. Set ignore_extra=True to ignore. "
             )
+
+
+def _without_common_prefixes(
+    block: Block, loaded: dict[str, Any], known: dict[str, Parameter]
+) -> tuple[dict[str, Parameter], dict[str, Any]]:
+    """File and block without what all their names begin with, where that makes them fit.
+
+    A file that ``export`` wrote carries the exporting block's prefix; the same model built again has another.
+    """
+    own = dict(block.collect_params().items())
+    cut, own_cut = _common_prefix(loaded), _common_prefix(own)
+    shorter = {name[len(own_cut) :]: parameter for name, parameter in own.items()}
+    arrays = {name[len(cut) :]: value for name, value in loaded.items()}
+    return (shorter, arrays) if set(shorter) == set(arrays) else (known, loaded)
+
+
+def _common_prefix(names: Mapping[str, Any]) -> str:
+    # Names are no paths: comparing them character by character is what is wanted.
+    start = os.path.commonprefix(list(names))  # noqa: RUF071
+    return start.rpartition("_")[0] + "_" if len(names) > 1 else ""
 
 
 def _naming_of(block: Block, loaded: Mapping[str, Any]) -> tuple[dict[str, Parameter], str]:

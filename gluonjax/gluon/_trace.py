@@ -7,8 +7,8 @@ one set of input shapes.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from gluonjax import symbol as sym
 from gluonjax._base.scopes import modes
@@ -120,6 +120,17 @@ def regroup(leaves: Any, form: Any) -> Any:
     return build(form)
 
 
+class Rewriter(NamedTuple):
+    """What changes traced graphs (mixed precision does); traces of equal ``key`` are interchangeable."""
+
+    key: Any
+    rewrite: Callable[[Symbol], Symbol]
+
+
+# The last one is in force.
+rewriters: list[Rewriter] = []
+
+
 class Trace:
     """One traced graph of a block.
 
@@ -146,7 +157,7 @@ class Trace:
             return
         cached = CachedGraph(self.output._graph, block.name or type(block).__name__)
         params = dict(block.collect_params().items())
-        position = {variable.name: index for index, variable in enumerate(self.inputs)}
+        position = {str(variable.name): index for index, variable in enumerate(self.inputs)}
         sources: list[Any] = []
         for name in cached.arguments + cached.auxiliary:
             if name in position:
@@ -208,7 +219,10 @@ def trace_block(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shape
     finally:
         by_shape, _graph.hints.read = _graph.hints.read, before
     outputs, out_format = flatten([result], "output")
-    return Trace(variables, sym.Group(outputs), out_format, by_shape)
+    output = sym.Group(outputs)
+    if rewriters:
+        output = rewriters[-1].rewrite(output)
+    return Trace(variables, output, out_format, by_shape)
 
 
 def warn_not_compiled(block: Any, trace: Trace) -> None:
@@ -220,6 +234,6 @@ def warn_not_compiled(block: Any, trace: Trace) -> None:
     )
 
 
-def mode_key() -> tuple[bool, bool, bool]:
+def mode_key() -> tuple[Any, ...]:
     """The modes that a trace depends on."""
-    return modes.training, modes.np_shape, modes.np_array
+    return modes.training, modes.np_shape, modes.np_array, rewriters[-1].key if rewriters else None

@@ -60,20 +60,20 @@ class _BlockScope:
             hint: the class name in lower case.
         """
         scope = cls.active()
-        if prefix is None:
-            prefix = (
-                naming.NameManager.in_force().get(None, hint) + "_"
-                if scope is None
-                else scope.next_prefix(hint)
-            )
+        if prefix is not None:
+            named = prefix
+        elif scope is None:
+            named = f"{naming.NameManager.in_force().get(None, hint)}_"
+        else:
+            named = scope.next_prefix(hint)
         if params is not None:
             own = ParameterDict(params.prefix, params)
         elif scope is None:
-            own = ParameterDict(prefix)
+            own = ParameterDict(named)
         else:
             parent = scope._block.params
-            own = ParameterDict(parent.prefix + prefix, parent._shared)
-        return prefix if scope is None else scope._block.prefix + prefix, own
+            own = ParameterDict(parent.prefix + named, parent._shared)
+        return named if scope is None else scope._block.prefix + named, own
 
     def __enter__(self) -> _BlockScope:
         # A block with prefix='' is transparent: its children are named as if they were its parent's.

@@ -131,7 +131,7 @@ class Trainer:
                 raise ArgumentError(
                     "Cannot set update_on_kvstore=False on dist kvstore when sparse gradients are present."
                 )
-        if self._distributed and "async" in store.type:
+        if store is not None and self._distributed and "async" in store.type:
             if wish is False:
                 raise ArgumentError("Please set update_on_kvstore=True when training in async mode.")
             on_store = True

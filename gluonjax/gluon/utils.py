@@ -25,6 +25,7 @@ from gluonjax import ndarray as nd
 from gluonjax._base.devices import Context
 from gluonjax.gluon._errors import ArgumentError, MXNetError
 from gluonjax.ndarray import NDArray
+from gluonjax.ndarray.ndarray import wrap
 from gluonjax.util import is_np_array as is_np_array
 from gluonjax.util import is_np_shape as is_np_shape
 
@@ -119,8 +120,8 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
         if array.context is context:
             array._write(value)
         else:
-            array[:] = nd.ndarray.wrap(value, context)
-    return total if check_isfinite else nd.ndarray.wrap(norm.reshape(1), context)
+            array[:] = wrap(value, context)
+    return total if check_isfinite else wrap(norm.reshape(1), context)
 
 
 def check_sha1(filename: str, sha1_hash: str) -> bool:

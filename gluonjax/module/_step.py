@@ -11,6 +11,7 @@ import numpy as np
 
 from gluonjax._base.errors import MXNetError
 from gluonjax._engine import inflight, rng
+from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lower import Lowered
 from gluonjax.module._mesh import DeviceMesh, mesh_of
 from gluonjax.module.executor_group import DataParallelExecutorGroup
@@ -220,11 +221,11 @@ class _Program:
             return list(outputs), gradients
 
         if mesh is None:
-            self.step = jax.jit(step)
+            self.step = Jitted(step)
         else:
             everywhere = mesh.replicated
             self.step = jax.jit(step, out_shardings=(None, everywhere, everywhere, everywhere))
-        self.gradients = jax.jit(gradients_only)
+        self.gradients = Jitted(gradients_only)
 
 
 def _head(output: Any) -> Any:

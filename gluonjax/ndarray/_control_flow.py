@@ -60,7 +60,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
 
     >>> from gluonjax import nd
     >>> outputs, state = foreach(lambda row, s: (row + s, row + s), nd.array([1, 2, 3]), nd.zeros(1))
-    >>> outputs.reshape(-1).asnumpy().tolist(), state.asscalar()
+    >>> outputs.reshape(-1).asnumpy().tolist(), float(state.asscalar())
     ([1.0, 3.0, 6.0], 6.0)
     """
     leaves, _ = _flatten(data, "foreach input")
@@ -95,7 +95,7 @@ def while_loop(
 
     >>> from gluonjax import nd
     >>> outputs, (i,) = while_loop(lambda i: i < 3, lambda i: (i * 2, [i + 1]), [nd.ones(1)], max_iterations=4)
-    >>> outputs.reshape(-1).asnumpy().tolist(), i.asscalar()
+    >>> outputs.reshape(-1).asnumpy().tolist(), float(i.asscalar())
     ([2.0, 4.0, 0.0, 0.0], 3.0)
     """
     if max_iterations is None:

@@ -193,13 +193,17 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
     pullback = None
     if fault is not None:
         results = kernel.fail(fault, values)
-    elif parents is not None and call.heavy and call.differentiable and not any(type(value) is Lazy for value in values):
+    elif (
+        parents is not None and call.heavy and call.differentiable and not lazy.eager.on
+        and not any(type(value) is Lazy for value in values)
+    ):  # fmt: skip
         extra = len(values) - arity
         parents += [None] * extra
         wanted = wanted_inputs(values, parents)
         results, pullback = kernel.with_pullback(values, wanted, call.outputs)
     else:
-        results = kernel.run(values, on_host, None if arity or on_host else ctx.jax_device)
+        defer = parents is not None and lazy.eager.on
+        results = kernel.run(values, on_host, None if arity or on_host else ctx.jax_device, defer)
     if call.verify is not None and fault is None:
         fault = call.verify(values, [lazy.force(value) for value in results])
         if fault is not None:

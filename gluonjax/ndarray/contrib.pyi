@@ -7,6 +7,11 @@ import math
 from typing import Any as Any
 import numpy as np
 from gluonjax._engine import rng as rng
+from gluonjax._ops import registry as registry
+from gluonjax.ndarray._control_flow import cond as cond
+from gluonjax.ndarray._control_flow import foreach as foreach
+from gluonjax.ndarray._control_flow import while_loop as while_loop
+from gluonjax.ndarray._invoke import run_operator as run_operator
 from gluonjax.ndarray.ndarray import NDArray as NDArray
 
 def isinf(data: NDArray) -> NDArray:
@@ -23,6 +28,30 @@ def isnan(data: NDArray) -> NDArray:
 
 def rand_zipfian(true_classes: NDArray, num_sampled: int, range_max: int, ctx: Any=None) -> tuple[NDArray, NDArray, NDArray]:
     """Draw classes from an approximately Zipfian distribution over ``[0, range_max)``, with replacement."""
+    ...
+
+def adamw_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, rescale_grad: Any, lr: float, eta: float, beta1: float=0.9, beta2: float=0.999, epsilon: float=1e-08, wd: float=0, clip_gradient: float=-1, out: Any=None, name: str | None=None, **kwargs: Any) -> Any:
+    """One step of AdamW; ``rescale_grad`` is a number or an array."""
+    ...
+
+def mp_adamw_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, rescale_grad: Any, lr: float, eta: float, beta1: float=0.9, beta2: float=0.999, epsilon: float=1e-08, wd: float=0, clip_gradient: float=-1, out: Any=None, name: str | None=None, **kwargs: Any) -> Any:
+    """One step of AdamW with a float32 copy of the weight; ``rescale_grad`` is a number or an array."""
+    ...
+
+def multi_adamw_update(weights: Any, grads: Any, mean: Any, var: Any, rescale_grad: Any, lrs: Any, wds: Any, etas: Any, out: Any=None, name: str | None=None, size: int=0, **kwargs: Any) -> Any:
+    """One step of AdamW for several weights: lists of arrays, and one number for each in lrs, wds and etas."""
+    ...
+
+def multi_mp_adamw_update(weights: Any, grads: Any, mean: Any, var: Any, weights32: Any, rescale_grad: Any, lrs: Any, wds: Any, etas: Any, out: Any=None, name: str | None=None, size: int=0, **kwargs: Any) -> Any:
+    """``multi_adamw_update`` with float32 copies of the weights."""
+    ...
+
+def multi_lamb_update(weights: Any, grads: Any, mean: Any, var: Any, step_count: Any, lrs: Any, wds: Any, out: Any=None, num_tensors: int=0, **kwargs: Any) -> Any:
+    """One step of LAMB for several weights: lists of arrays, and one number for each in step_count, lrs and wds."""
+    ...
+
+def multi_mp_lamb_update(weights: Any, grads: Any, mean: Any, var: Any, weights32: Any, step_count: Any, lrs: Any, wds: Any, out: Any=None, num_tensors: int=0, **kwargs: Any) -> Any:
+    """``multi_lamb_update`` with float32 copies of the weights."""
     ...
 
 def AdaptiveAvgPooling2D(
@@ -44,11 +73,11 @@ def BatchNormWithReLU(
     moving_var: NDArray,
     eps: float = 0.001,
     momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
+    fix_gamma: bool | int = True,
+    use_global_stats: bool | int = False,
+    output_mean_var: bool | int = False,
     axis: int = 1,
-    cudnn_off: bool = False,
+    cudnn_off: bool | int = False,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
     name: str | None = None,
@@ -67,7 +96,7 @@ def BilinearResize2D(
     scale_height: float | None = None,
     scale_width: float | None = None,
     mode: Literal['like', 'odd_scale', 'size', 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up'] = 'size',
-    align_corners: bool = True,
+    align_corners: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -81,8 +110,8 @@ def CTCLoss(
     label: NDArray,
     data_lengths: NDArray | None = None,
     label_lengths: NDArray | None = None,
-    use_data_lengths: bool = False,
-    use_label_lengths: bool = False,
+    use_data_lengths: bool | int = False,
+    use_label_lengths: bool | int = False,
     blank_label: Literal['first', 'last'] = 'first',
     name: str | None = None,
     attr: Any = None,
@@ -105,7 +134,7 @@ def DeformableConvolution(
     num_group: int = 1,
     num_deformable_group: int = 1,
     workspace: int = 1024,
-    no_bias: bool = False,
+    no_bias: bool | int = False,
     layout: Literal['NCDHW', 'NCHW', 'NCW'] | None = None,
     name: str | None = None,
     attr: Any = None,
@@ -126,7 +155,7 @@ def DeformablePSROIPooling(
     part_size: int = 0,
     sample_per_part: int = 1,
     trans_std: float = 0,
-    no_trans: bool = False,
+    no_trans: bool | int = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -149,7 +178,7 @@ def ModulatedDeformableConvolution(
     num_group: int = 1,
     num_deformable_group: int = 1,
     workspace: int = 1024,
-    no_bias: bool = False,
+    no_bias: bool | int = False,
     im2col_step: int = 64,
     layout: Literal['NCDHW', 'NCHW', 'NCW'] | None = None,
     name: str | None = None,
@@ -164,11 +193,11 @@ def MultiBoxDetection(
     cls_prob: NDArray,
     loc_pred: NDArray,
     anchor: NDArray,
-    clip: bool = True,
+    clip: bool | int = True,
     threshold: float = 0.01,
     background_id: int = 0,
     nms_threshold: float = 0.5,
-    force_suppress: bool = False,
+    force_suppress: bool | int = False,
     variances: Sequence[float] | float = (0.1, 0.1, 0.2, 0.2),
     nms_topk: int = -1,
     name: str | None = None,
@@ -183,7 +212,7 @@ def MultiBoxPrior(
     data: NDArray,
     sizes: Sequence[float] | float = (1.0,),
     ratios: Sequence[float] | float = (1.0,),
-    clip: bool = False,
+    clip: bool | int = False,
     steps: Sequence[float] | float = (-1.0, -1.0),
     offsets: Sequence[float] | float = (0.5, 0.5),
     name: str | None = None,
@@ -223,8 +252,8 @@ def MultiProposal(
     scales: Sequence[float] | float = (4.0, 8.0, 16.0, 32.0),
     ratios: Sequence[float] | float = (0.5, 1.0, 2.0),
     feature_stride: int = 16,
-    output_score: bool = False,
-    iou_loss: bool = False,
+    output_score: bool | int = False,
+    iou_loss: bool | int = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -259,8 +288,8 @@ def Proposal(
     scales: Sequence[float] | float = (4.0, 8.0, 16.0, 32.0),
     ratios: Sequence[float] | float = (0.5, 1.0, 2.0),
     feature_stride: int = 16,
-    output_score: bool = False,
-    iou_loss: bool = False,
+    output_score: bool | int = False,
+    iou_loss: bool | int = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -275,8 +304,8 @@ def ROIAlign(
     pooled_size: Sequence[int] | int,
     spatial_scale: float,
     sample_ratio: int = -1,
-    position_sensitive: bool = False,
-    aligned: bool = False,
+    position_sensitive: bool | int = False,
+    aligned: bool | int = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -305,8 +334,8 @@ def SparseEmbedding(
     input_dim: int,
     output_dim: int,
     dtype: Any = 'float32',
-    sparse_grad: bool = False,
-    deterministic: bool = False,
+    sparse_grad: bool | int = False,
+    deterministic: bool | int = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -323,9 +352,9 @@ def SyncBatchNorm(
     moving_var: NDArray,
     eps: float = 0.001,
     momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
+    fix_gamma: bool | int = True,
+    use_global_stats: bool | int = False,
+    output_mean_var: bool | int = False,
     ndev: int = 1,
     key: str = '',
     name: str | None = None,
@@ -341,7 +370,7 @@ def allclose(
     b: NDArray,
     rtol: float = 1e-05,
     atol: float = 1e-08,
-    equal_nan: bool = True,
+    equal_nan: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -367,7 +396,7 @@ def arange_like(
 
 def bipartite_matching(
     data: NDArray,
-    is_ascend: bool = False,
+    is_ascend: bool | int = False,
     threshold: float = ...,
     topk: int = -1,
     name: str | None = None,
@@ -443,7 +472,7 @@ def box_nms(
     score_index: int = 1,
     id_index: int = -1,
     background_id: int = -1,
-    force_suppress: bool = False,
+    force_suppress: bool | int = False,
     in_format: Literal['center', 'corner'] = 'corner',
     out_format: Literal['center', 'corner'] = 'corner',
     name: str | None = None,
@@ -463,7 +492,7 @@ def box_non_maximum_suppression(
     score_index: int = 1,
     id_index: int = -1,
     background_id: int = -1,
-    force_suppress: bool = False,
+    force_suppress: bool | int = False,
     in_format: Literal['center', 'corner'] = 'corner',
     out_format: Literal['center', 'corner'] = 'corner',
     name: str | None = None,
@@ -505,8 +534,8 @@ def ctc_loss(
     label: NDArray,
     data_lengths: NDArray | None = None,
     label_lengths: NDArray | None = None,
-    use_data_lengths: bool = False,
-    use_label_lengths: bool = False,
+    use_data_lengths: bool | int = False,
+    use_label_lengths: bool | int = False,
     blank_label: Literal['first', 'last'] = 'first',
     name: str | None = None,
     attr: Any = None,
@@ -563,7 +592,7 @@ def getnnz(
 def gradientmultiplier(
     data: NDArray,
     scalar: float = 1.0,
-    is_int: bool = True,
+    is_int: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

@@ -158,7 +158,7 @@ def random_saturation(
 def resize(
     data: NDArray,
     size: Sequence[int] | int = (),
-    keep_ratio: bool = False,
+    keep_ratio: bool | int = False,
     interp: int = 1,
     name: str | None = None,
     attr: Any = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import jax
 import numpy as np
@@ -53,6 +53,17 @@ class NDArray(NDArrayBase):
 
     _cell: Cell
     _view: tuple[int, tuple[int, ...]] | None
+
+    if TYPE_CHECKING:  # what _arithmetic.install adds
+
+        def _binary(self, other: Any) -> Self: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _binary
+        __mod__ = __rmod__ = __pow__ = __rpow__ = __gt__ = __ge__ = __lt__ = __le__ = _binary
+        __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = _binary
+
+        def __neg__(self) -> Self: ...
+        def __abs__(self) -> Self: ...
 
     def __init__(self, handle: Any = None, writable: bool = True) -> None:
         if isinstance(handle, NDArray):

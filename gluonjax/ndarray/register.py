@@ -49,7 +49,9 @@ def make_function(op: OpDef, name: str, cls: Any) -> Callable[..., Any]:
             kwargs.pop("attr")
         slots, given = sort_arguments(op, args, kwargs, is_array, NULL)
         if op.variadic:
-            given.pop(op.variadic, None)
+            # Where the count has a default of its own (multi_all_finite), MXNet does not count for the caller.
+            if op.attr_table[op.variadic].default is None:
+                given.pop(op.variadic, None)
             return run_operator(op, slots, given, out, cls)
         if any(slot is None for slot in slots):
             slots = _drop_missing(op, name, slots, given, required)

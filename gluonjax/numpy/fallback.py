@@ -55,4 +55,4 @@ def names() -> dict[str, Callable[..., Any]]:
 
 globals().update(names())
 
-__all__ = list(NAMES)
+__all__ = list(NAMES)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -41,10 +41,8 @@ from gluonjax.numpy_extension._op import constraint_check, nonzero, reshape  # n
 _nd.npx = _here  # type: ignore[attr-defined]
 
 __all__ = [
-    "Context", "constraint_check", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info",
-    "is_np_array",
-    "is_np_shape", "load", "nonzero", "np_array", "np_shape", "num_gpus", "random", "reset_np", "reshape",
-    "save",
+    "Context", "constraint_check", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "is_np_array",
+    "is_np_shape", "load", "nonzero", "np_array", "np_shape", "num_gpus", "random", "reset_np", "reshape", "save",
     "set_np", "set_np_shape", "use_np", "use_np_array", "use_np_shape", "utils", "waitall",
 ]  # fmt: skip
-__all__ += list(_op.functions())
+__all__ += list(_op.functions())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Number
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from gluonjax.base import NotImplementedForSymbol
 from gluonjax.symbol._compose import SymbolBase, create
 
 # method -> ((operator, name hint) for a symbol, for a number, for a number on the left). The hints are what
-# MXNet's
-# automatic names begin with; they follow the capitalized aliases (_PlusScalar) and are irregular where
+# MXNet's automatic names begin with; they follow the capitalized aliases (_PlusScalar) and are irregular where
 # MXNet's are.
 _Pair = tuple[str, str]
 _TABLE: dict[str, tuple[_Pair, _Pair, _Pair | None]] = {
@@ -94,6 +93,13 @@ class Arithmetic(SymbolBase):
     """The operators of Python's syntax. They do not broadcast; ``broadcast_add`` and its family do."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # what the loop below adds
+
+        def _binary(self, other: Any) -> Self: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _binary
+        __mod__ = __rmod__ = __pow__ = __rpow__ = __gt__ = __ge__ = __lt__ = __le__ = _binary
 
     def __neg__(self) -> Any:
         return with_number(self, -1.0, _TABLE["mul"][1])

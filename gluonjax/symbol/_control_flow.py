@@ -61,7 +61,8 @@ def _loop_name(symbol: Symbol) -> str:
 
 
 def _unique(name: str) -> str:
-    outer = AttrScope.in_force()._attr.get(MARK, "")
+    scope: AttrScope = AttrScope.in_force()
+    outer = (scope.get(None) or {}).get(MARK, "")
     full = f"{outer}${name}" if outer else name
     number = AttrScope._subgraph_names[full]
     AttrScope._subgraph_names[full] = number + 1
@@ -98,6 +99,7 @@ class _Body:
         names = self.names = [node.name for node in self.graph.variables]
         if len(set(names)) != len(names):
             raise LoopError(f"The inputs of the subgraph don't have unique names: {names}")
+        self.given = frozenset(given)
         self.sources.update(given)
 
     def _cut(self, heads: Sequence[Entry]) -> Graph:
@@ -118,6 +120,9 @@ class _Body:
         for node in self._inside(heads):
             if node.op is None:
                 self.sources.setdefault(node.name, (node, 0))
+            if node.op is None and node.attrs.get(MARK, self._mark) != self._mark:
+                copies[id(node)] = Node(None, node.name)  # made in another body: cut off, too
+                continue
             copies[id(node)] = node.with_inputs([moved(entry) for entry in node.inputs])
         return Graph([moved(entry) for entry in heads])
 
@@ -167,31 +172,43 @@ def _variable_maker() -> Callable[[str], Symbol]:
 
 def _node(operator: str, inputs: Sequence[Entry], bodies: Sequence[_Body], attrs: Mapping[str, Any]) -> list[Symbol]:
     """A control-flow node's outputs."""
-    name = NameManager.in_force().get(None, operator)
+    names: NameManager = NameManager.in_force()
+    name = names.get(None, operator)
     texts = {key: str(list(value) if isinstance(value, (list, tuple)) else value) for key, value in attrs.items()}
     texts["num_args"] = str(len(inputs) + len(bodies))
-    texts.update(AttrScope.in_force().get(None))
+    scope: AttrScope = AttrScope.in_force()
+    texts.update(scope.get(None))
     node = Node(registry.get(operator), name, texts, inputs, tuple(body.graph for body in bodies))
     return [Symbol(Graph([(node, index)])) for index in range(int(attrs["num_outputs"]))]
 
 
 class _Union:
-    """The inputs of several bodies, each entry once."""
+    """The inputs of several bodies in MXNet's order: what may be shared comes once, all else once for each body.
 
-    def __init__(self) -> None:
+    A loop's state and the same array read from outside are two inputs: the state changes.
+
+    Args:
+        share_variables: variables with one name are one input (``cond``); else only the loop's states are.
+    """
+
+    def __init__(self, share_variables: bool) -> None:
         self.entries: list[Entry] = []
-        self._places: dict[tuple[int, int], int] = {}
+        self._share_variables = share_variables
+        self._places: dict[str, int] = {}
 
     def add(self, body: _Body) -> list[int]:
         """Where the body's variables are among the inputs."""
         places = []
         for name in body.names:
             entry = body.sources[name]
-            key = (id(entry[0]), entry[1])
-            if key not in self._places:
-                self._places[key] = len(self.entries)
-                self.entries.append(entry)
-            places.append(self._places[key])
+            shared = name in body.given or (self._share_variables and entry[0].op is None)
+            if shared and name in self._places:
+                places.append(self._places[name])
+                continue
+            if shared:
+                self._places[name] = len(self.entries)
+            places.append(len(self.entries))
+            self.entries.append(entry)
         return places
 
 
@@ -310,7 +327,7 @@ def while_loop(
 
     condition, _ = _trace(lambda given: cond(*spread(given)), f"{name}_cond", leaves, split_condition)
     body, count = _trace(lambda given: func(*spread(given)), f"{name}_func", leaves, split)
-    union = _Union()
+    union = _Union(share_variables=False)
     cond_places, func_places = union.add(condition), union.add(body)
     names = [_loop_name(leaf) for leaf in leaves]
     for number, each in enumerate(names, 1):
@@ -355,7 +372,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         raise LoopError(
             f"cond: Number of outputs differs between then-branch and else-branch: {then_count} and {else_count}"
         )
-    union = _Union()
+    union = _Union(share_variables=True)
     places = [union.add(body) for body in (condition, then_body, else_body)]
     results = _node(
         "_cond", union.entries, [condition, then_body, else_body],

@@ -160,7 +160,7 @@ def random_saturation(
 def resize(
     data: Symbol | None = None,
     size: Sequence[int] | int = (),
-    keep_ratio: bool = False,
+    keep_ratio: bool | int = False,
     interp: int = 1,
     name: str | None = None,
     attr: Any = None,

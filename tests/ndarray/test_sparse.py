@@ -285,8 +285,10 @@ def test_scatter_operators_compute_on_what_is_stored():
 
 DOT = [
     # left, right, transpose_a, transpose_b, result
-    ("c", "d", False, False, "d"), ("c", "d", True, False, "r"), ("c", "d", True, True, "d"), ("c", "r", True, False, "r"),
-    ("c", "r", False, False, "d"), ("d", "c", False, False, "c"), ("d", "c", False, True, "c"), ("d", "c", True, False, "d"),
+    ("c", "d", False, False, "d"), ("c", "d", True, False, "r"), ("c", "d", True, True, "d"),
+    ("c", "r", True, False, "r"),
+    ("c", "r", False, False, "d"), ("d", "c", False, False, "c"), ("d", "c", False, True, "c"),
+    ("d", "c", True, False, "d"),
     ("r", "d", False, False, "d"), ("c", "c", True, False, "d"), ("d", "d", False, False, "d"),
 ]  # fmt: skip
 
@@ -310,15 +312,19 @@ def test_dot_with_a_vector_is_dense():
 OTHERS = [
     (lambda x: nd.clip(x, -1, 1), "cr"), (lambda x: nd.clip(x, 0.3, 1), ""), (lambda x: x.astype("int32"), "cr"),
     (lambda x: nd.slice(x, begin=(0,), end=(2,)), "c"), (lambda x: nd.slice(x, begin=(0,), end=(3,), step=(2,)), ""),
-    (lambda x: nd.concat(x, x, dim=0), "c"), (lambda x: nd.concat(x, x, dim=1), ""), (lambda x: nd.cast(x, dtype="int32"), ""),
+    (lambda x: nd.concat(x, x, dim=0), "c"), (lambda x: nd.concat(x, x, dim=1), ""),
+    (lambda x: nd.cast(x, dtype="int32"), ""),
     (lambda x: nd.take(x, nd.array([0, 2])), "c"), (lambda x: nd.take(x, nd.array([0, 2]), mode="raise"), ""),
     (lambda x: x.as_in_context(mx.cpu(1)), "cr"), (lambda x: x.copyto(mx.cpu(1)), "cr"), (lambda x: x.T, ""),
-    (lambda x: x + x, "cr"), (lambda x: x + 1, ""), (lambda x: x * 2, "cr"), (lambda x: -x, "cr"), (lambda x: abs(x), "cr"),
-    (lambda x: x / 2, "cr"), (lambda x: x / x, ""), (lambda x: x**2, ""), (lambda x: x == x, ""), (lambda x: x - 0, "cr"),
+    (lambda x: x + x, "cr"), (lambda x: x + 1, ""), (lambda x: x * 2, "cr"), (lambda x: -x, "cr"),
+    (lambda x: abs(x), "cr"),
+    (lambda x: x / 2, "cr"), (lambda x: x / x, ""), (lambda x: x**2, ""), (lambda x: x == x, ""),
+    (lambda x: x - 0, "cr"),
     (lambda x: x * nd.ones((3, 1)), "c"), (lambda x: nd.ones((3, 3)) * x, ""), (lambda x: x * nd.ones((3, 3)), "cr"),
     (lambda x: nd.sparse.subtract(x, 1), ""), (lambda x: nd.sparse.divide(x, x), ""), (lambda x: nd.array(x), "cr"),
     (lambda x: x.expand_dims(0), ""), (lambda x: x.flatten(), ""), (lambda x: x.broadcast_to((3, 3)), ""),
-    (lambda x: nd._internal._square_sum(x, axis=1, keepdims=True), "r"), (lambda x: nd._internal._square_sum(x, axis=1), ""),
+    (lambda x: nd._internal._square_sum(x, axis=1, keepdims=True), "r"),
+    (lambda x: nd._internal._square_sum(x, axis=1), ""),
 ]  # fmt: skip
 
 
@@ -353,16 +359,20 @@ def test_out_takes_any_storage_type():
 
 UNSUPPORTED = [
     ("cr", NotImplementedError, lambda x: x.size), ("cr", NotImplementedError, lambda x: x.asscalar()),
-    ("cr", NotSupportedForSparseNDArray, lambda x: x.reshape((9,))), ("cr", NotSupportedForSparseNDArray, lambda x: x._at(0)),
+    ("cr", NotSupportedForSparseNDArray, lambda x: x.reshape((9,))),
+    ("cr", NotSupportedForSparseNDArray, lambda x: x._at(0)),
     ("cr", NotSupportedForSparseNDArray, lambda x: x._slice(0, 1)), ("c", ValueError, lambda x: x[::2]),
-    ("cr", ValueError, lambda x: x[0, 1]), ("cr", ValueError, lambda x: x[nd.array([0])]), ("r", TypeError, lambda x: x[0]),
+    ("cr", ValueError, lambda x: x[0, 1]), ("cr", ValueError, lambda x: x[nd.array([0])]),
+    ("r", TypeError, lambda x: x[0]),
     ("r", TypeError, lambda x: x[0:2]), ("cr", ValueError, bool), ("cr", ValueError, lambda x: x.as_np_ndarray()),
     ("cr", TypeError, lambda x: x.copyto(3)), ("c", TypeError, lambda x: x.copyto(of_type("r"))),
     ("r", TypeError, lambda x: x.copyto(of_type("c"))), ("cr", MXNetError, lambda x: x.copyto(nd.zeros((2, 2)))),
     ("cr", MXNetError, lambda x: x.tostype("coo")), ("c", ValueError, lambda x: x.__setitem__(slice(None), 3)),
-    ("cr", ValueError, lambda x: x.__setitem__(slice(0, 1), 3)), ("cr", TypeError, lambda x: x.__setitem__(slice(None), "a")),
+    ("cr", ValueError, lambda x: x.__setitem__(slice(0, 1), 3)),
+    ("cr", TypeError, lambda x: x.__setitem__(slice(None), "a")),
     ("cr", TypeError, lambda x: x.__setitem__(0, 1)), ("c", MXNetError, lambda x: nd.cast_storage(x, "row_sparse")),
-    ("c", MXNetError, lambda x: nd.sparse.retain(x, nd.array([0]))), ("c", AttributeError, lambda x: x.retain(nd.array([0]))),
+    ("c", MXNetError, lambda x: nd.sparse.retain(x, nd.array([0]))),
+    ("c", AttributeError, lambda x: x.retain(nd.array([0]))),
     ("r", AttributeError, lambda x: x.indptr), ("cr", NotImplementedError, lambda x: setattr(x, "data", 1)),
     ("r", MXNetError, lambda x: nd.sparse.retain(x, nd.array([0]), invalid_arg="x")),
 ]  # fmt: skip

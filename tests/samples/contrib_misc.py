@@ -40,13 +40,17 @@ def sketch(data: np.ndarray, h: np.ndarray, s: np.ndarray, size: int) -> np.ndar
     return out
 
 
-def relu_of_norm(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, mean: np.ndarray, var: np.ndarray) -> np.ndarray:
+def relu_of_norm(
+    data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, mean: np.ndarray, var: np.ndarray
+) -> np.ndarray:
     shape = (1, -1, 1, 1)
     normal = (data - mean.reshape(shape)) / np.sqrt(var.reshape(shape) + 1e-3)
     return np.maximum(normal * gamma.reshape(shape) + beta.reshape(shape), 0)
 
 
-def relu_of_batch(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, mean: np.ndarray, var: np.ndarray) -> np.ndarray:
+def relu_of_batch(
+    data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, mean: np.ndarray, var: np.ndarray
+) -> np.ndarray:
     axes = (0, 2, 3)
     return relu_of_norm(data, gamma, beta, data.mean(axes), data.var(axes))
 
@@ -99,9 +103,10 @@ SAMPLES = [
     Sample("_contrib_fft", (draw(2, 1, 2, 5),), {"compute_size": 2}, spectrum, oracle=False, why=GPU, atol=1e-5),
     Sample("_contrib_ifft", (draw(3, 8),), {}, signal, oracle=False, why=GPU, atol=1e-5),
     Sample("_contrib_ifft", (draw(2, 1, 2, 6),), {}, signal, oracle=False, why=GPU, atol=1e-5),
-    Sample("_contrib_count_sketch", SKETCH, {"out_dim": 3}, lambda *x: sketch(*x, 3), grad=(0,), oracle=False, why=GPU),
-    Sample("_contrib_count_sketch", (draw(2, 1, 2, 4), *SKETCH[1:]), {"out_dim": 5}, lambda *x: sketch(*x, 5), grad=(0,),
-           oracle=False, why=GPU),
+    Sample("_contrib_count_sketch", SKETCH, {"out_dim": 3}, lambda *x: sketch(*x, 3),
+           grad=(0,), oracle=False, why=GPU),
+    Sample("_contrib_count_sketch", (draw(2, 1, 2, 4), *SKETCH[1:]), {"out_dim": 5}, lambda *x: sketch(*x, 5),
+           grad=(0,), oracle=False, why=GPU),
     Sample("_contrib_allclose", (CLOSE, CLOSE + np.float32(1e-7)), grad=()),
     Sample("_contrib_allclose", (CLOSE, CLOSE + np.float32(0.1)), {"rtol": 0.0, "atol": 0.05}, grad=()),
     Sample("_contrib_allclose", (NAN, NAN), grad=()),

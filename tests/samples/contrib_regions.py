@@ -15,7 +15,9 @@ def draw(*shape: int, low: float = -1, high: float = 1, dtype: str = "float32") 
     return r.uniform(low, high, shape).astype(dtype)
 
 
-ROIS = np.array([[0, 0.3, 0.7, 4.1, 3.2], [1, 1.2, 2.1, 5.6, 4.4], [0, 2.2, 2.4, 2.6, 2.9], [1, -2, -3, 9, 12]], "float32")
+ROIS = np.array(
+    [[0, 0.3, 0.7, 4.1, 3.2], [1, 1.2, 2.1, 5.6, 4.4], [0, 2.2, 2.4, 2.6, 2.9], [1, -2, -3, 9, 12]], "float32"
+)
 ROTATED = np.array([[0, 3.1, 2.7, 4.2, 3.1, 30], [1, 2.2, 3.3, 1.1, 5.2, -75], [0, 1, 1, 0.3, 0.4, 0]], "float32")
 LOOSE = {"rtol": 1e-4, "atol": 1e-5}
 
@@ -26,7 +28,9 @@ def align(rois: np.ndarray = ROIS, channels: int = 2, dtype: str = "float32", **
                   numeric_grad=False, **LOOSE)  # fmt: skip
 
 
-def convolution(modulated: bool, dtype: str = "float32", bias: bool = True, spread: float = 0.8, **attrs: Any) -> Sample:
+def convolution(
+    modulated: bool, dtype: str = "float32", bias: bool = True, spread: float = 0.8, **attrs: Any
+) -> Sample:
     given = {"kernel": (3, 3), "num_filter": 4, "pad": (1, 1), "no_bias": not bias, **attrs}
     bent = given.get("num_deformable_group", 1)
     groups = given.get("num_group", 1)
@@ -44,8 +48,8 @@ def convolution(modulated: bool, dtype: str = "float32", bias: bool = True, spre
 
 
 def proposals(op: str, batch: int = 1, **attrs: Any) -> Sample:
-    given = {"scales": (2.0, 4.0), "ratios": (0.5, 1.0), "feature_stride": 4, "rpn_min_size": 2, "rpn_post_nms_top_n": 6,
-             "rpn_pre_nms_top_n": 20, "output_score": True, **attrs}  # fmt: skip
+    given = {"scales": (2.0, 4.0), "ratios": (0.5, 1.0), "feature_stride": 4, "rpn_min_size": 2,
+             "rpn_post_nms_top_n": 6, "rpn_pre_nms_top_n": 20, "output_score": True, **attrs}  # fmt: skip
     kinds = len(given["scales"]) * len(given["ratios"])
     scores = r.permutation(batch * 2 * kinds * 12).reshape(batch, 2 * kinds, 3, 4) / (batch * 2 * kinds * 12)
     info = np.array([[12.0, 16.0, 1.0]] * batch, "float32")

@@ -17,7 +17,8 @@ def picture(*shape: int, dtype: str = "float32") -> np.ndarray:
 
 def change(name: str, data: np.ndarray, **attrs: Any) -> Sample:
     """A sample without a choice: bytes may differ by one where float32 rounds, gradients pass unchanged."""
-    return Sample(f"_image_{name}", (data,), attrs, numeric_grad=False, rtol=1e-4, atol=1.0 if data.dtype == "uint8" else 2e-2)
+    atol = 1.0 if data.dtype == "uint8" else 2e-2
+    return Sample(f"_image_{name}", (data,), attrs, numeric_grad=False, rtol=1e-4, atol=atol)
 
 
 def chance(name: str, data: np.ndarray, tag: str = "", **attrs: Any) -> Sample:

@@ -19,7 +19,7 @@ def distinct(*shape: int, dtype: str = "float32") -> np.ndarray:
 
 
 ROIS = np.array([[0, 0, 0, 4, 4], [1, 1.2, 2, 5.6, 4.4], [0, 3, 3, 3, 3], [1, -2, -3, 9, 12]], "float32")
-AFFINE = np.array([[0.87, 0.1, 0.05, -0.2, 0.8, 0.1], [1.27, 0.02, 0.2, 0.1, 0.7, -0.3]], "float32")
+AFFINE = np.array([[0.87, 0.1, 0.05, -0.2, 0.8, 0.1], [1.27, 0.02, 0.2, 0.1, 0.7, -0.27]], "float32")
 DEVICE = {"transform_type": "affine", "sampler_type": "bilinear"}
 
 SAMPLES = [
@@ -45,7 +45,7 @@ SAMPLES = [
         (draw(1, 2, 3, 3, dtype="float64"), draw(1, 2, 2, 4, low=-1.8, high=1.8, dtype="float64")),
         tag="beyond the edge",
     ),
-    Sample("BilinearSampler", (draw(1, 1, 3, 3), np.zeros((1, 2, 2, 2), "float32")), numeric_grad=False, tag="on pixels"),
+    Sample("BilinearSampler", (draw(1, 1, 3, 3), np.zeros((1, 2, 2, 2), "f")), numeric_grad=False, tag="on pixels"),
     Sample("GridGenerator", (AFFINE,), {"transform_type": "affine", "target_shape": (3, 4)}),
     Sample("GridGenerator", (AFFINE[:1],), {"transform_type": "affine", "target_shape": (2, 2)}),
     Sample("GridGenerator", (draw(2, 2, 3, 4),), {"transform_type": "warp"}),
@@ -76,11 +76,16 @@ SAMPLES = [
 ERROR_SAMPLES = [
     ErrorSample("ROIPooling", r"should be a 4D", (draw(2, 3, 3), ROIS), {"pooled_size": (1, 1), "spatial_scale": 1}),
     ErrorSample(
-        "ROIPooling", r"shape \[batch, 5\]", (draw(1, 1, 3, 3), ROIS[:, :4]), {"pooled_size": (1, 1), "spatial_scale": 1}
+        "ROIPooling",
+        r"shape \[batch, 5\]",
+        (draw(1, 1, 3, 3), ROIS[:, :4]),
+        {"pooled_size": (1, 1), "spatial_scale": 1},
     ),
     ErrorSample("BilinearSampler", r"grid", (draw(1, 1, 3, 3), draw(1, 3, 2, 2))),
     ErrorSample("GridGenerator", r"affine matrix", (draw(2, 5),), {"transform_type": "affine", "target_shape": (2, 2)}),
     ErrorSample("GridGenerator", r"target_shape", (AFFINE,), {"transform_type": "affine"}),
-    ErrorSample("SpatialTransformer", r"should be 6", (draw(1, 1, 3, 3), draw(1, 5)), {"target_shape": (2, 2), **DEVICE}),
+    ErrorSample(
+        "SpatialTransformer", r"should be 6", (draw(1, 1, 3, 3), draw(1, 5)), {"target_shape": (2, 2), **DEVICE}
+    ),
     ErrorSample("Correlation", r"don't fit", (draw(1, 1, 2, 2), draw(1, 1, 2, 2)), {"max_displacement": 3}),
 ]

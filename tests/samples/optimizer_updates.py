@@ -63,8 +63,9 @@ def _one(
     if master:
         arrays.append(arrays[0].astype(np.float32))
     loose = 2e-3 if dtype == HALF else 1e-5
-    return Sample(op, tuple(arrays), {**_settings(op, rich), **attrs}, grad=(), numeric_grad=False, rtol=loose,
-                  atol=loose / 10, tag=("full" if rich else "bare") + ("_f64" if dtype == np.float64 else ""))  # fmt: skip
+    tag = ("full" if rich else "bare") + ("_f64" if dtype == np.float64 else "")
+    return Sample(op, tuple(arrays), {**_settings(op, rich), **attrs}, grad=(), numeric_grad=False,
+                  rtol=loose, atol=loose / 10, tag=tag)  # fmt: skip
 
 
 def _interleaved(

@@ -58,7 +58,7 @@ def _converted(rows: Array, start: int, to_center: bool) -> Array:
     return jnp.concatenate([rows[..., :start], boxes, rows[..., start + 4 :]], axis=-1)
 
 
-def _check_nms(shape: Shape, coord_start: int, score_index: int, id_index: int) -> None:
+def _check_nms(shape: tuple[int, ...], coord_start: int, score_index: int, id_index: int) -> None:
     check(len(shape) >= 2, f"box_nms: input must have dim >= 2 (num_box and box_width), got {shape}")
     width = shape[-1]
     wanted = 6 if id_index >= 0 else 5
@@ -85,7 +85,7 @@ def _check_nms(shape: Shape, coord_start: int, score_index: int, id_index: int) 
 
 @operator(
     "_contrib_box_nms", aliases=("_contrib_box_non_maximum_suppression",), outputs=("output0", "output1"),
-    visible=1, heavy=True,
+    visible=1,
 )  # fmt: skip
 def box_nms(
     data: Array, *, overlap_thresh: float = 0.5, valid_thresh: float = 0, topk: int = -1, coord_start: int = 2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -55,7 +56,7 @@ def bilinear(image: Array, y: Array, x: Array, outside: str = "zero") -> Array:
     return total
 
 
-def over_regions(function: Callable[..., Array], regions: tuple[Array, ...], work: int) -> Array:
+def over_regions(function: Callable[..., Any], regions: tuple[Array, ...], work: int) -> Any:
     """``function`` of every region (rows of the arrays), all at once or, where that is large, in batches.
 
     Args:

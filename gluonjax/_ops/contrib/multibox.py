@@ -31,7 +31,7 @@ def multibox_prior(
     """
     check(data.ndim >= 4, f"MultiBoxPrior: Input data should be 4D: batch-channel-y-x, got {data.shape}")
     check(len(steps) == 2, f"MultiBoxPrior: Step ndim must be 2: (step_y, step_x), got {steps}")
-    check(len(sizes) > 0 and len(ratios) > 0, "MultiBoxPrior: sizes and ratios must not be empty")
+    check(min(len(sizes), len(ratios)) > 0, "MultiBoxPrior: sizes and ratios must not be empty")
     check(steps[0] * steps[1] >= 0, f"MultiBoxPrior: Must specify both step_y and step_x, got {steps}")
     height, width = data.shape[2:4]
     single = np.float32

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonjax._base.dtypes import is_floating
+from gluonjax._base.errors import OperatorError
 from gluonjax._ops.nn.windows import depthwise, on_cpu, one_channel, pad_axes, per_axis, spatial_axes
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
 
@@ -115,7 +116,8 @@ def _depthwise(
 
 
 def _add_bias(name: str, output: Array, bias: Array | None, num_filter: int, channel: int) -> Array:
-    check(bias is not None, f"{name}: bias is missing; give one or set no_bias=True")
+    if bias is None:
+        raise OperatorError(f"{name}: bias is missing; give one or set no_bias=True")
     check(
         bias.shape == (num_filter,),
         f"{name}: Shape inconsistent, Provided = {list(bias.shape)}, inferred shape=({num_filter},) "

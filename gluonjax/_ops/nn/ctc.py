@@ -77,8 +77,7 @@ def _check(
 )  # fmt: skip
 def ctc_loss(
     data: Array, label: Array, data_lengths: Array | None = None, label_lengths: Array | None = None, *,
-    use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal["first",
-        "last"] = "first",
+    use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal["first", "last"] = "first",
 ) -> Array:  # fmt: skip
     """Minus the log probability of a label sequence, over all its alignments with the data.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jax import Array, lax
 
+from gluonjax._base.errors import OperatorError
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
 from gluonjax._ops.rules import product
 
@@ -55,7 +56,8 @@ def fully_connected(
     output = lax.dot_general(data, weight, (((data.ndim - 1,), (1,)), ((), ())))
     if no_bias:
         return output
-    check(bias is not None, "FullyConnected: bias is missing; give one or set no_bias=True")
+    if bias is None:
+        raise OperatorError("FullyConnected: bias is missing; give one or set no_bias=True")
     # MXNet also takes a column, (num_hidden, 1).
     fits = bias.shape in ((num_hidden,), (num_hidden, 1))
     check(fits, f"FullyConnected: Unexpected shape for bias {list(bias.shape)}, wanted ({num_hidden},)")

@@ -23,8 +23,7 @@ def keep_mask(key: Array, shape: tuple[int, ...], drop: float, like: Array) -> A
 
 @operator("Dropout", aliases=("_npx_dropout",), outputs=("output", "mask"), visible=1)
 def dropout(
-    data: Array, *, p: float = 0.5, mode: Literal["always", "training"] = "training", axes: tuple[int,
-        ...] = (),
+    data: Array, *, p: float = 0.5, mode: Literal["always", "training"] = "training", axes: tuple[int, ...] = (),
     cudnn_off: bool | None = False, train: bool, key: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Set random elements to zero while training, and scale the others up by ``1 / (1 - p)``.

@@ -289,7 +289,7 @@ def _sparse_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict
 @operator(
     "IdentityAttachKLSparseReg",
     grad=_sparse_gradient,
-    param_shapes=lambda known, attrs: {"moving_avg": known["data"][1:2]} if known.get("data") else {},
+    param_shapes=lambda known, attrs: {"moving_avg": data[1:2]} if (data := known.get("data")) else {},
     variable_attrs={"moving_avg": {"__init__": '["zero", {}]'}},
 )
 def identity_attach_kl_sparse_reg(

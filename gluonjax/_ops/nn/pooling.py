@@ -103,8 +103,8 @@ def _window_counts(
 @operator("Pooling", aliases=("_npx_pooling",))
 def pooling(
     data: Array, *, kernel: tuple[int, ...] = (), pool_type: Literal["avg", "lp", "max", "sum"] = "max",
-    global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal["full", "same",
-        "valid"] = "valid",
+    global_pool: bool = False, cudnn_off: bool = False,
+    pooling_convention: Literal["full", "same", "valid"] = "valid",
     stride: tuple[int, ...] = (), pad: tuple[int, ...] = (), p_value: int | None = None,
     count_include_pad: bool | None = None,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,

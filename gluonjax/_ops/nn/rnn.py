@@ -68,12 +68,12 @@ def split_parameters(
         place += count
         return part if len(shape) == 1 else lax.reshape(part, shape)
 
-    weights = []
+    weights: list[tuple[Array, Array, Array | None]] = []
     for layer in range(layers):
         inputs = input_size if layer == 0 else width * directions
         for _ in range(directions):
-            matrices = take(rows, inputs), take(rows, width)
-            weights.append((*matrices, take(projection, state_size) if projection else None))
+            from_input, from_state = take(rows, inputs), take(rows, width)
+            weights.append((from_input, from_state, take(projection, state_size) if projection else None))
     biases = [(take(rows), take(rows)) for _ in weights]
     flat = [Direction(*matrices, *pair) for matrices, pair in zip(weights, biases)]
     return [flat[i : i + directions] for i in range(0, len(flat), directions)]

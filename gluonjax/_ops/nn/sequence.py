@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array, lax
 
+from gluonjax._base.errors import OperatorError
 from gluonjax._ops.opdef import Attrs, check, operator
 
 
@@ -16,10 +17,8 @@ def _check(name: str, data: Array, length: Array | None, use_length: bool, axis:
     check(data.ndim >= 2, f"{name}: The data array must be of rank 2 or greater, got {data.shape}")
     check(axis in (0, 1), f"{name}: axis is {axis}, wanted 0 or 1 (the time axis)")
     if use_length:
-        check(
-            length is not None,
-            f"{name}: use_sequence_length=True needs sequence_length, one for each sequence",
-        )
+        if length is None:
+            raise OperatorError(f"{name}: use_sequence_length=True needs sequence_length, one for each sequence")
         batch = data.shape[1 - axis]
         check(
             length.shape == (batch,),

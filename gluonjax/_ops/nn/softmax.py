@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._base.errors import OperatorError
 from gluonjax._ops.opdef import Attrs, check, operator
 
 FloatName = Literal["float16", "float32", "float64"] | None
@@ -121,11 +122,11 @@ def softmax(
         return _cast(stable_softmax(scaled, axis), result)
     rest = _others(data.ndim, axis)
     wanted = tuple(data.shape[i] for i in rest)
-    check(
-        length is not None and length.shape == wanted,
-        f"softmax: length has shape {None if length is None else length.shape}, wanted {wanted}: "
-        f"the shape of data {data.shape} without axis {axis}",
-    )
+    if length is None or length.shape != wanted:
+        raise OperatorError(
+            f"softmax: length has shape {None if length is None else length.shape}, wanted {wanted}: "
+            f"the shape of data {data.shape} without axis {axis}"
+        )
     limit = lax.broadcast_in_dim(length, data.shape, rest)
     inside = lax.lt(lax.broadcasted_iota(length.dtype, data.shape, axis), limit)
     # The least finite number, not -inf: a row of length 0 must not become NaN.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from gluonjax._ops.contrib.interpolation import bilinear, grid_axis, over_regions, round_half_away, single
@@ -53,36 +54,94 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spati
     """
     check_regions("ROIPooling", data, rois)
     check(len(pooled_size) == 2, f"ROIPooling: pooled_size={pooled_size} needs two numbers")
+    return _pool_regions(data, lax.stop_gradient(rois), pooled_size, single(spatial_scale))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3))
+def _pool_regions(data: Array, rois: Array, bins: tuple[int, ...], scale: float) -> Array:
+    return _find_maxima(data, rois, bins, scale, False)[0]
+
+
+def _pool_regions_forward(data: Array, rois: Array, bins: tuple[int, ...], scale: float) -> tuple[Array, Any]:
+    best, place = _find_maxima(data, rois, bins, scale, True)
+    return best, (place, data, rois)
+
+
+def _pool_regions_backward(bins: tuple[int, ...], scale: float, saved: Any, head: Array) -> tuple[Array, Array]:
+    place, data, rois = saved
+    flat = jnp.zeros(data.size, data.dtype).at[jnp.where(place < 0, data.size, place)].add(head, mode="drop")
+    return flat.reshape(data.shape), jnp.zeros_like(rois)
+
+
+_pool_regions.defvjp(_pool_regions_forward, _pool_regions_backward)
+
+
+def _stretch_maxima(images: Array, lowest: Array) -> tuple[Array, Array]:
+    """Maxima of stretches of 1, 2, 4, ... columns from each column on, and the columns where they are.
+
+    Args:
+        images: ``(batch, height, width, channels)``.
+
+    Returns:
+        Two arrays ``(levels, batch, height, width, channels)``.
+    """
+    width = images.shape[2]
+    column = lax.broadcasted_iota(jnp.int32, images.shape, 2)
+    values, columns = [images], [column]
+    reach = 1
+    while 2 * reach <= width:
+        value, place = values[-1], columns[-1]
+        edges = [(0, 0, 0), (0, 0, 0), (-reach, reach, 0), (0, 0, 0)]
+        other = lax.pad(value, lowest, edges)
+        left = value >= other
+        values.append(jnp.where(left, value, other))
+        columns.append(jnp.where(left, place, lax.pad(place, np.int32(0), edges)))
+        reach *= 2
+    return jnp.stack(values), jnp.stack(columns)
+
+
+def _find_maxima(
+    data: Array, rois: Array, bins: tuple[int, ...], scale: float, with_place: bool
+) -> tuple[Array, Array | None]:
+    """Maxima of the bins ``(regions, channels, rows, columns)`` and where they are in flat data (-1: nowhere)."""
     batch, channels, height, width = data.shape
-    rows, columns = pooled_size
-    fixed = lax.stop_gradient(data)
+    rows, columns = bins
     lowest = jnp.asarray(-float(jnp.finfo(jnp.float32).max), data.dtype)
+    table, where = _stretch_maxima(jnp.moveaxis(data, 1, 3), lowest)
+    table, where = table.reshape(-1, channels), where.reshape(-1, channels)
+    channel = jnp.arange(channels, dtype=jnp.int32)
 
-    def pool(roi: Array) -> Array:
-        left, top, right, bottom = round_half_away(roi[1:] * single(spatial_scale))
+    def pool(roi: Array) -> tuple[Array, Array]:
+        left, top, right, bottom = round_half_away(roi[1:] * scale)
         number = roi[0].astype(jnp.int32)
-        known = (number >= 0) & (number < batch)
         image = jnp.clip(number, 0, batch - 1)
-        step_y = jnp.maximum(bottom - top + 1, 1) / rows
-        step_x = jnp.maximum(right - left + 1, 1) / columns
         zero = jnp.zeros((), roi.dtype)
-        low_y, high_y = bin_edges(zero, step_y, rows, top, height)
-        low_x, high_x = bin_edges(zero, step_x, columns, left, width)
-        pixels = lax.dynamic_index_in_dim(fixed, image, keepdims=False)
-        # The maximum of a rectangle: first along its rows, then over the rows.
-        along = jnp.where(span_mask(low_x, high_x, width)[:, None], pixels[:, None], lowest)
-        best = jnp.argmax(along, axis=3).astype(jnp.int32)
-        found = jnp.max(along, axis=3)
-        over = jnp.where(span_mask(low_y, high_y, height)[:, None], found[:, None], lowest)
-        row = jnp.argmax(over, axis=3).astype(jnp.int32)
-        column = jnp.take_along_axis(best[:, None], row[..., None], axis=3)[..., 0]
-        empty = (high_y <= low_y)[:, None] | (high_x <= low_x) | ~known
-        return jnp.where(empty, -1, image * channels * height * width + row * width + column)
+        low_y, high_y = bin_edges(zero, jnp.maximum(bottom - top + 1, 1) / rows, rows, top, height)
+        low_x, high_x = bin_edges(zero, jnp.maximum(right - left + 1, 1) / columns, columns, left, width)
+        # A stretch of any length is two overlapping ones of a power of two.
+        length = jnp.maximum(high_x - low_x, 1)
+        level = 31 - lax.clz(length)
+        line = ((level * batch + image) * height + jnp.arange(height, dtype=jnp.int32)[:, None]) * width
+        first = line + jnp.minimum(low_x, width - 1)
+        second = line + jnp.clip(high_x - lax.shift_left(jnp.ones_like(level), level), 0, width - 1)
+        one, other = (jnp.take(table, index, axis=0, mode="clip") for index in (first, second))
+        values = jnp.maximum(one, other)
+        inside = span_mask(low_y, high_y, height)[:, :, None, None]
+        best = jnp.max(jnp.where(inside, values, lowest), axis=1)
+        empty = ((high_y <= low_y)[:, None] | (high_x <= low_x) | (number < 0) | (number >= batch))[:, :, None]
+        result = jnp.where(empty, jnp.zeros((), data.dtype), best)
+        if not with_place:
+            return result, jnp.zeros((), jnp.int32)
+        places = jnp.where(one >= other, *(jnp.take(where, index, axis=0, mode="clip") for index in (first, second)))
+        line_number = jnp.arange(height, dtype=jnp.int32)[:, None, None]
+        row = jnp.min(jnp.where(inside & (values == best[:, None]), line_number, height - 1), axis=1)
+        column = jnp.take_along_axis(places, row, axis=0)
+        place = ((image * channels + channel) * height + row) * width + column
+        return result, jnp.where(empty, -1, place)
 
-    place = over_regions(pool, (lax.stop_gradient(rois),), channels * height * width * (columns + rows))
-    offset = jnp.arange(channels, dtype=jnp.int32)[:, None, None] * (height * width)
-    chosen = jnp.take(lax.reshape(data, (data.size,)), jnp.where(place < 0, 0, place + offset), mode="clip")
-    return jnp.where(place < 0, jnp.zeros((), data.dtype), chosen)
+    best, place = over_regions(pool, (rois,), channels * columns * (height + rows))
+    best = jnp.moveaxis(best, 3, 1)
+    return best, jnp.moveaxis(place, 3, 1) if with_place else None
 
 
 @operator("BilinearSampler")

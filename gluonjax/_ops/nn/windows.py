@@ -2,15 +2,14 @@
 
 XLA's CPU backend is slow at three things that MXNet's is not: depthwise and grouped convolutions (above all
 their gradients) and the scatter in the gradient of max pooling. Written as a sum over the kernel's
-positions of
-strided slices, they become elementwise loops.
+positions of strided slices, they become elementwise loops.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 
 import jax
@@ -232,8 +231,7 @@ def window_max(
 
 
 def _max_with_place(
-    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int,
-        ...],
+    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...],
     place: bool = True,
 ) -> tuple[Array, Array | None]:  # fmt: skip
     best, where = None, None

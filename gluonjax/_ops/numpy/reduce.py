@@ -177,10 +177,12 @@ def average(a: Array, weights: Array | None = None, *, axis: Axes) -> tuple[Arra
             f"average: weights of shape {list(weights.shape)} fit neither the array {list(a.shape)} nor one "
             "axis of it; give weights of the array's shape, or 1-D weights and an axis",
         )
-        weights = lax.broadcast_in_dim(weights, a.shape, axes)
-    weights = weights.astype(a.dtype)
-    scale = lax.reduce_sum(weights, axes)
-    return lax.reduce_sum(a * weights, axes) / scale, scale
+        spread = lax.broadcast_in_dim(weights, a.shape, axes)
+    else:
+        spread = weights
+    spread = spread.astype(a.dtype)
+    scale = lax.reduce_sum(spread, axes)
+    return lax.reduce_sum(a * spread, axes) / scale, scale
 
 
 def average_scale(a: Array, weights: Array, *, axis: Axes) -> tuple[Array, Array]:

@@ -13,9 +13,7 @@ LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 def _repeat(value: Any, count: int) -> tuple[int, ...]:
     """``3`` becomes ``(3, 3)``; sequences stay."""
-    return (
-        (value,) * count if isinstance(value, (int, float)) or not hasattr(value, "__len__") else tuple(value)
-    )
+    return tuple(value) if hasattr(value, "__len__") else (value,) * count
 
 
 class _Conv(HybridBlock):
@@ -79,8 +77,9 @@ class _Conv(HybridBlock):
             parts.append(f"padding={settings['pad']}")
         if settings["dilate"] != (1,) * count:
             parts.append(f"dilation={settings['dilate']}")
-        if getattr(self, "out_pad", None) is not None and self.out_pad != (0,) * count:
-            parts.append(f"output_padding={self.out_pad}")
+        output_padding = getattr(self, "out_pad", None)
+        if output_padding is not None and output_padding != (0,) * count:
+            parts.append(f"output_padding={output_padding}")
         if settings["num_group"] != 1:
             parts.append(f"groups={settings['num_group']}")
         if self.bias is None:

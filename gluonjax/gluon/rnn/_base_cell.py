@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,14 +16,15 @@ from gluonjax.gluon.rnn._sequences import arrange, as_list, begin_of, last_state
 OWN_OPERATOR = ("tanh", "relu", "sigmoid", "softsign")
 
 USE_MODIFIER = (
-    "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly. Call "
-    "the modifier "
-    "cell instead."
+    "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly. "
+    "Call the modifier cell instead."
 )
 
 
 class RecurrentCell(Block):
     """Base class of cells. Calling one does one step: ``output, states = cell(x, states)``."""
+
+    _children: OrderedDict[str, Any]  # cells, and layers such as activations
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)

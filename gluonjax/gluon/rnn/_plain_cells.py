@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from gluonjax.gluon.parameter import Parameter
 from gluonjax.gluon.rnn._base_cell import HybridRecurrentCell
 
 
@@ -16,6 +17,8 @@ class _GatedCell(HybridRecurrentCell):
     _gate_count: ClassVar[int]
     _state_count: ClassVar[int] = 1
     _kind: ClassVar[str]
+
+    i2h_weight: Parameter
 
     def __init__(
         self, hidden_size: int, i2h_weight_initializer: Any, h2h_weight_initializer: Any,

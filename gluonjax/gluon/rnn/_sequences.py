@@ -38,11 +38,11 @@ def to_steps(length: int | None, inputs: Any, layout: str) -> list[Any]:
     if isinstance(inputs, Symbol):
         if len(inputs.list_outputs()) != 1:
             raise ArgumentError(
-                "unroll doesn't allow grouped symbol as input. Please convert to list with "
-                "list(inputs) first or "
+                "unroll doesn't allow grouped symbol as input. Please convert to list with list(inputs) first or "
                 "let unroll handle splitting."
             )
-        return as_list(sym.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1))
+        # A symbol does not know its length, so the caller does: split refuses None.
+        return as_list(sym.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1))  # type: ignore[arg-type]
     if isinstance(inputs, NDArray):
         _check_layout(layout)
         found = inputs.shape[axis]

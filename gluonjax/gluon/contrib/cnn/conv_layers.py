@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from gluonjax.gluon._errors import ArgumentError
 from gluonjax.gluon.block import HybridBlock
 from gluonjax.gluon.nn import Activation
+from gluonjax.gluon.parameter import Parameter
 
 
 def _pair(value: Any) -> tuple[int, int]:
@@ -32,6 +33,8 @@ class DeformableConvolution(HybridBlock):
     # Numbers that one tap needs: two of its place (and a weight).
     _per_tap: ClassVar[int] = 2
     _kind: ClassVar[str] = "deformable_conv"
+
+    deformable_conv_weight: Parameter
 
     def __init__(
         self, channels: int, kernel_size: Any = (1, 1), strides: Any = (1, 1), padding: Any = (0, 0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from gluonjax.gluon._errors import ArgumentError
+from gluonjax.gluon.parameter import Parameter
 from gluonjax.gluon.rnn import HybridRecurrentCell
 
 Sizes = tuple[int, ...]
@@ -19,6 +20,8 @@ class _ConvCell(HybridRecurrentCell):
     _kind: ClassVar[str]
     _gate_count: ClassVar[int]
     _state_count: ClassVar[int] = 1
+
+    i2h_weight: Parameter
 
     def __init__(
         self, dims: int, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonjax.gluon._errors import ArgumentError
+from gluonjax.gluon.parameter import Parameter
 from gluonjax.gluon.rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
 from gluonjax.gluon.rnn._sequences import TENSORS, arrange, begin_of, module_of, to_array, to_steps
 from gluonjax.gluon.rnn._sequences import dynamic_unroll as dynamic_unroll
@@ -106,6 +107,8 @@ class LSTMPCell(HybridRecurrentCell):
         input_size: width of the input; 0 finds out at the first step.
         prefix, params: see Block.
     """
+
+    i2h_weight: Parameter
 
     def __init__(
         self, hidden_size: int, projection_size: int, i2h_weight_initializer: Any = None,
