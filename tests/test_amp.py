@@ -22,9 +22,7 @@ def test_graph_is_mxnets(case):
     assert cases.convert(mx, amp, *case) == REFERENCES[" ".join(case)]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "counts"), [("float16", (4, 136, 318, 113, 2)), ("bfloat16", (2, 438, 15, 109, 2))]
-)
+@pytest.mark.parametrize(("dtype", "counts"), [("float16", (4, 136, 318, 113, 2)), ("bfloat16", (2, 438, 15, 109, 2))])
 def test_lists(dtype, counts):
     found = [
         amp.list_lp16_ops(dtype), amp.list_fp32_ops(dtype), amp.list_lp16_fp32_ops(dtype),
@@ -49,9 +47,7 @@ def test_conversion_refuses_what_it_cannot_do():
 
 def block():
     net = gluon.nn.HybridSequential()
-    net.add(
-        gluon.nn.Conv2D(4, 3, activation="relu"), gluon.nn.BatchNorm(), gluon.nn.Flatten(), gluon.nn.Dense(3)
-    )
+    net.add(gluon.nn.Conv2D(4, 3, activation="relu"), gluon.nn.BatchNorm(), gluon.nn.Flatten(), gluon.nn.Dense(3))
     mx.random.seed(0)
     net.initialize(mx.init.Xavier())
     net.hybridize()

@@ -22,6 +22,7 @@ from gluonjax.module._binding import ArrayPlan, contexts_of_groups, requests_of
 from gluonjax.module._errors import ModuleArgumentError, ModuleStateError, NameMismatchError
 from gluonjax.module._slices import batch_axis, deal, gather, slices_of
 from gluonjax.ndarray import NDArray
+from gluonjax.ndarray._invoke import new_handle
 
 Replay = Callable[[], tuple[Sequence[Any], Mapping[str, Any]]]
 
@@ -254,7 +255,8 @@ class DataParallelExecutorGroup:
         pending, self.pending = self.pending, None
         if pending is None:
             return
-        self._outputs = list(self.executor.forward(is_train=self.is_train))
+        # Handles of their own: the executor's are written again at its next forward.
+        self._outputs = [new_handle(NDArray, out._value, out.context) for out in self.executor.forward(self.is_train)]
         if pending == "forward_backward":
             self.executor.backward()
 

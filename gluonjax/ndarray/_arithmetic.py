@@ -102,6 +102,11 @@ def binary(ops: Operators, left: Any, right: Any, swapped: bool, out: Any, cls: 
     if hasattr(right, "_cell"):
         pair = (right, left) if swapped else (left, right)
         return run_operator(ops.arrays, pair, {}, out, type(left))
+    if isinstance(right, np.ndarray):
+        # MXNet refuses NumPy operands; here they take the array's dtype and context.
+        from gluonjax.ndarray._creation import array
+
+        return binary(ops, left, array(right, left.context, left.dtype), swapped, out, type(left))
     raise TypeError(f"type {type(right)} not supported; use a number or mx.nd.array(...)")
 
 

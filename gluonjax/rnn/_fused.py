@@ -124,9 +124,7 @@ class FusedRNNCell(BaseRNNCell):
         require(axis in (0, 1), f"Unsupported layout {layout}")
         data = as_one(length, inputs, layout)
         if axis == 1:
-            warnings.warn(
-                "NTC layout detected. Consider using TNC for FusedRNNCell for faster speed", stacklevel=2
-            )
+            warnings.warn("NTC layout detected. Consider using TNC for FusedRNNCell for faster speed", stacklevel=2)
             data = symbol.swapaxes(data, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
         names = ("state", "state_cell")[: len(self.state_info)]

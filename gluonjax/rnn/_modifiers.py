@@ -108,9 +108,7 @@ class ZoneoutCell(ModifierCell):
     def __init__(self, base_cell: BaseRNNCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
         from gluonjax.rnn._fused import FusedRNNCell  # which needs this module for ``unfuse``
 
-        require(
-            not isinstance(base_cell, FusedRNNCell), "FusedRNNCell doesn't support zoneout. Please unfuse first."
-        )
+        require(not isinstance(base_cell, FusedRNNCell), "FusedRNNCell doesn't support zoneout. Please unfuse first.")
         require(
             not _holds_bidirectional(base_cell),
             "BidirectionalCell doesn't support zoneout since it doesn't support step. Please add ZoneoutCell to the "

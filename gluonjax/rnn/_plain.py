@@ -27,9 +27,7 @@ def rnn_step(i2h: Symbol, h2h: Symbol, at: str, squash: Callable[..., Symbol]) -
     return output, [output]
 
 
-def lstm_step(
-    i2h: Symbol, h2h: Symbol, memory: Symbol, at: str, squash: Callable[..., Symbol], **slicing: Any
-) -> Step:
+def lstm_step(i2h: Symbol, h2h: Symbol, memory: Symbol, at: str, squash: Callable[..., Symbol], **slicing: Any) -> Step:
     """``c' = f c + i g``, ``h' = o squash(c')``, with the gates i, f, g, o from slices of ``i2h + h2h``."""
     parts = symbol.SliceChannel(i2h + h2h, num_outputs=4, **slicing, name=f"{at}slice")
     write = symbol.Activation(parts[0], act_type="sigmoid", name=f"{at}i")

@@ -89,8 +89,7 @@ def _gamma_like_data(gamma: Array, data: Array) -> Array:
         check(
             gamma.shape[0] == data.shape[1],
             f"LeakyReLU: Cannot broadcast gamma to data. gamma: {list(gamma.shape)}, data: "
-            f"{list(data.shape)}; "
-            "gamma needs one slope for each channel (axis 1), or a single one",
+            f"{list(data.shape)}; gamma needs one slope for each channel (axis 1), or a single one",
         )
         return lax.broadcast_in_dim(gamma, data.shape, (1,))
     offset = data.ndim - gamma.ndim

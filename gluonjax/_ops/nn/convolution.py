@@ -141,8 +141,7 @@ def _check_call(
     check(
         weight.shape == wanted,
         f"{name}: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape={wanted} for the "
-        "weight of data "
-        f"{data.shape}",
+        f"weight of data {data.shape}",
     )
 
 
@@ -180,8 +179,7 @@ def _convolve(
         check(
             reach <= data.shape[axis] + 2 * amount,
             f"{name}: kernel size exceed input: the kernel reaches over {reach} elements, axis {axis} "
-            "of data "
-            f"{data.shape} has {data.shape[axis] + 2 * amount} with padding",
+            f"of data {data.shape} has {data.shape[axis] + 2 * amount} with padding",
         )
     output = correlate(
         data, weight, axes=axes, stride=stride, padding=[(amount, amount) for amount in pad],

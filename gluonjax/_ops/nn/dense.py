@@ -50,8 +50,7 @@ def fully_connected(
     check(
         weight.shape == wanted,
         f"FullyConnected: Shape inconsistent, Provided = {list(weight.shape)}, inferred shape={wanted} "
-        "for the weight "
-        f"of data {data.shape}; weight is (num_hidden, features)",
+        f"for the weight of data {data.shape}; weight is (num_hidden, features)",
     )
     output = lax.dot_general(data, weight, (((data.ndim - 1,), (1,)), ((), ())))
     if no_bias:

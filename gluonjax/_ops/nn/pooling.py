@@ -126,8 +126,7 @@ def pooling(
     check(
         3 <= data.ndim <= 5,
         f"{name}: Input data should be  3D in (batch, channel, x) Or 4D in (batch, channel, y, x)  Or "
-        "5D in (batch, "
-        f"channel, d, y, x), got {data.shape}",
+        f"5D in (batch, channel, d, y, x), got {data.shape}",
     )
     floating = jnp.issubdtype(data.dtype, jnp.floating)
     check(floating, f"{name}: This operation only support floating point types, not {data.dtype}")

@@ -231,8 +231,7 @@ def _check_shapes(
         check(
             array.shape == wanted[name],
             f"RNN: Shape inconsistent, Provided = {list(array.shape)}, inferred shape={wanted[name]} "
-            f"for '{name}' of "
-            f"data {data.shape} (time, batch, features)",
+            f"for '{name}' of data {data.shape} (time, batch, features)",
         )
 
 

@@ -125,9 +125,7 @@ class _Conversion:
     def _multicast(self, inputs: Sequence[Entry]) -> list[Entry]:
         """All inputs in the widest of their types, found when it runs."""
         name = f"{self._name(inputs[0])}_amp_multicast"
-        cast = Node(
-            registry.get("amp_multicast"), name, {"num_outputs": str(len(inputs))}, map(self._copy, inputs)
-        )
+        cast = Node(registry.get("amp_multicast"), name, {"num_outputs": str(len(inputs))}, map(self._copy, inputs))
         return [(cast, index) for index in range(len(inputs))]
 
     # -- roles: the new inputs, and the types of the outputs -----------------------------------------------------

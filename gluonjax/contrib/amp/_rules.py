@@ -120,9 +120,7 @@ def make_rules(
         "Can only choose ops from one of the lists amp.list_lp16_ops, list_fp32_ops, list_lp16_fp32_ops and "
         f"list_conditional_fp32_ops for {target.name}. Op {illegal} not in any of them",
     )
-    return Rules(
-        target, frozenset(low), frozenset(full), frozenset(list_widest_type_cast(target)), frozenset(triples)
-    )
+    return Rules(target, frozenset(low), frozenset(full), frozenset(list_widest_type_cast(target)), frozenset(triples))
 
 
 def _refuse_overlap(sets: dict[str, set[str]]) -> None:

@@ -104,9 +104,7 @@ def _check_trainer(value: Any) -> Trainer:
         return value
     if isinstance(value, opt.Optimizer):
         raise ArgumentTypeError("AMP is currently only compatible with Gluon Trainer; got an Optimizer")
-    raise ArgumentTypeError(
-        f"optimizer_or_trainer should be a Gluon Trainer or an optimizer, instead is {type(value)}"
-    )
+    raise ArgumentTypeError(f"optimizer_or_trainer should be a Gluon Trainer or an optimizer, instead is {type(value)}")
 
 
 def init_trainer(optimizer_or_trainer: Any) -> None:
@@ -168,27 +166,8 @@ def unscale(optimizer_or_trainer: Any) -> None:
 
 
 __all__ = [
-    "BucketingModule",
-    "LossScaler",
-    "NDArray",
-    "Scope",
-    "Symbol",
-    "bfloat16",
-    "convert_bucketing_module",
-    "convert_hybrid_block",
-    "convert_model",
-    "convert_symbol",
-    "gpu",
-    "init",
-    "init_trainer",
-    "list_conditional_fp32_ops",
-    "list_fp32_ops",
-    "list_loss_output_functions",
-    "list_lp16_fp32_ops",
-    "list_lp16_ops",
-    "list_lp16_use_fp32_params",
-    "list_widest_type_cast",
-    "lists",
-    "scale_loss",
-    "unscale",
+    "BucketingModule", "LossScaler", "NDArray", "Scope", "Symbol", "bfloat16", "convert_bucketing_module",
+    "convert_hybrid_block", "convert_model", "convert_symbol", "gpu", "init", "init_trainer",
+    "list_conditional_fp32_ops", "list_fp32_ops", "list_loss_output_functions", "list_lp16_fp32_ops", "list_lp16_ops",
+    "list_lp16_use_fp32_params", "list_widest_type_cast", "lists", "scale_loss", "unscale",
 ]  # fmt: skip

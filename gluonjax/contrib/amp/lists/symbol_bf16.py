@@ -8,9 +8,11 @@ from gluonjax.contrib.amp.lists import symbol_fp16 as _half
 BF16_FUNCS: list[str] = ["Convolution", "FullyConnected"]
 
 # Run in the type their inputs have.
-BF16_FP32_FUNCS: list[str] = [*"""
+BF16_FP32_FUNCS: list[str] = [
+    *"""
     BatchNorm BatchNormWithReLU Concat LRN Pooling _add _shuffle abs clip concat relu shuffle sqrt square tanh
-""".split()]
+""".split()
+]
 
 # Operators whose other inputs stay float32 where the first is bfloat16; '' stands for the first.
 _STATISTICS = ["", "gamma", "beta", "moving_mean", "moving_var"]
@@ -20,10 +22,12 @@ CONDITIONAL_FP32_FUNCS: list[tuple[str, str, list[str]]] = list(_half.CONDITIONA
 LOSS_OUTPUT_FUNCTIONS: list[str] = list(_half.LOSS_OUTPUT_FUNCTIONS)
 
 # Run in the widest type in float16, but not here; broadcast_mul runs in float32.
-_NOT_WIDEST = """
+_NOT_WIDEST = [
+    *"""
     Concat concat broadcast_mul _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt
     _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt
-""".split()
+    """.split()
+]
 WIDEST_TYPE_CASTS: list[str] = sorted(
     {*_half.WIDEST_TYPE_CASTS, "_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior", "_contrib_MultiBoxTarget"}
     - {*_NOT_WIDEST}

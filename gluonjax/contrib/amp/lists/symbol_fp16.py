@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 # Run in float16: matrix products, which hardware does fast and which accumulate in float32.
-FP16_FUNCS: list[str] = [*"""
+FP16_FUNCS: list[str] = [
+    *"""
     Convolution Deconvolution FullyConnected RNN
-""".split()]
+""".split()
+]
 
 # Run in the type their inputs have.
-FP16_FP32_FUNCS: list[str] = [*"""
+FP16_FP32_FUNCS: list[str] = [
+    *"""
     BatchNorm BatchNorm_v1 BilinearSampler BlockGrad Cast Crop CuDNNBatchNorm Dropout Embedding Flatten
     GridGenerator Pad Pooling Pooling_v1 ROIPooling Reshape SequenceLast SequenceMask SequenceReverse
     SliceChannel SpatialTransformer SwapAxis UpSampling _CachedOp _CrossDeviceCopy _CustomFunction
@@ -60,10 +63,12 @@ FP16_FP32_FUNCS: list[str] = [*"""
     signsgd_update signum_update sin size_array slice slice_axis slice_like softsign sort space_to_depth
     split sqrt squeeze stop_gradient swapaxes take tanh tile transpose trunc uniform unravel_index
     zeros_like
-""".split()]
+""".split()
+]
 
 # Run in float32: sums, exponentials, losses.
-FP32_FUNCS: list[str] = [*"""
+FP32_FUNCS: list[str] = [
+    *"""
     CTCLoss Convolution_v1 Custom GroupNorm IdentityAttachKLSparseReg InstanceNorm L2Normalization LRN
     LayerNorm LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss SVMOutput
     Softmax SoftmaxActivation SoftmaxOutput _Hypot _HypotScalar _NDArray _Native _Power _PowerScalar
@@ -83,7 +88,8 @@ FP32_FUNCS: list[str] = [*"""
     linalg_maketrian linalg_potrf linalg_potri linalg_slogdet linalg_sumlogdiag linalg_syrk linalg_trmm
     linalg_trsm log log10 log1p log2 log_softmax make_loss mean moments nanprod nansum norm prod rcbrt
     reciprocal rsqrt sinh smooth_l1 softmax softmax_cross_entropy softmin square sum sum_axis tan topk
-""".split()]
+""".split()
+]
 
 # Run in float32 for these values of an attribute: (operator, attribute, values).
 CONDITIONAL_FP32_FUNCS: list[tuple[str, str, list[str]]] = [
@@ -92,7 +98,8 @@ CONDITIONAL_FP32_FUNCS: list[tuple[str, str, list[str]]] = [
 ]
 
 # Run in the widest type of their inputs.
-WIDEST_TYPE_CASTS: list[str] = [*"""
+WIDEST_TYPE_CASTS: list[str] = [
+    *"""
     Concat Correlation ElementWiseSum _Div _Equal _Greater _Greater_Equal _Lesser _Lesser_Equal
     _Logical_And _Logical_Or _Logical_Xor _Maximum _Minimum _Minus _Mod _Mul _Not_Equal _Plus
     _contrib_MultiProposal _contrib_PSROIPooling _contrib_Proposal _contrib_ROIAlign _contrib_box_iou
@@ -114,7 +121,8 @@ WIDEST_TYPE_CASTS: list[str] = [*"""
     broadcast_plus broadcast_sub concat dot elemwise_add elemwise_div elemwise_mul elemwise_sub
     random_pdf_dirichlet random_pdf_exponential random_pdf_gamma random_pdf_generalized_negative_binomial
     random_pdf_negative_binomial random_pdf_normal random_pdf_poisson random_pdf_uniform stack where
-""".split()]
+""".split()
+]
 
 # Ignore the gradient they are given, so that a scaled loss does not reach them.
 LOSS_OUTPUT_FUNCTIONS: list[str] = [
