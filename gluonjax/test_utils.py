@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2 as bz2
 import errno as errno
 import gzip as gzip
+import importlib
 import json as json
 import logging as logging
 import numbers as numbers
@@ -126,7 +127,8 @@ from gluonjax.util import use_np as use_np
 
 def __getattr__(name: str) -> type:
     if name == "np_symbol":
-        from gluonjax.symbol import numpy as symbol_numpy
-
-        return symbol_numpy._Symbol
+        try:
+            return importlib.import_module("gluonjax.symbol.numpy")._Symbol
+        except ModuleNotFoundError:
+            raise AttributeError(f"module {__name__!r} has no 'np_symbol': mx.sym.np is not there yet") from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

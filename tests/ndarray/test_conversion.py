@@ -123,8 +123,10 @@ def test_numpy_functions_take_arrays():
     for number in (np.float64(2), np.int64(2), np.float16(2)):
         assert isinstance(number + a, nd.NDArray) and isinstance(a + number, nd.NDArray)
         assert (number - a).asnumpy().tolist() == [[1, 0], [-1, -2]]
-    with pytest.raises(TypeError):
-        a + np.ones((2, 2), np.float32)
+    for total in (a + np.ones((2, 2), np.float64), np.ones((2, 2)) + a):
+        assert isinstance(total, nd.NDArray) and total.dtype is np.float32
+        assert total.asnumpy().tolist() == [[2, 3], [4, 5]]
+    assert (a == np.array([[1, 0], [3, 0]])).asnumpy().tolist() == [[1, 0], [1, 0]]
 
 
 def test_the_source_of_an_array_is_copied():

@@ -19,6 +19,7 @@ KEYS = "a key writes where it reads; MXNet writes the whole array for a Python b
 DIFFERENT: dict[tuple[str, str], str] = {
     ("memory", "share dlpack"): "a DLPack capsule holds the value at the time, it is not a window for writing",
     ("memory", "zero-size views"): EMPTY,
+    ("dtypes", "add numpy"): "NumPy operands are taken, with the array's dtype; MXNet refuses them",
     **{("reading", f"a[{key}]"): EMPTY for key in ("2:1", ":,9:", "[]", "np []")},
     ("reading", "zero size"): EMPTY,
     ("reading", "np shape [:, 1:1]"): EMPTY,
