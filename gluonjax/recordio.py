@@ -127,9 +127,7 @@ class MXRecordIO:
         """The open file, after checks that this call may use it."""
         self._mode(call, writes)
         if self.handle is None:
-            raise MXNetError(
-                f"{type(self).__name__}.{call}: {self.uri!r} is closed; call reset() or open() first"
-            )
+            raise MXNetError(f"{type(self).__name__}.{call}: {self.uri!r} is closed; call reset() or open() first")
         if self.pid != os.getpid():
             # Both processes share one position in the file.
             raise MXNetError(
@@ -238,9 +236,7 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def _known(self) -> str:
         shown = ", ".join(map(repr, self.keys[:3]))
-        return (
-            f"{shown}, ... ({len(self.keys)})" if len(self.keys) > 3 else shown or "none: the index is empty"
-        )
+        return f"{shown}, ... ({len(self.keys)})" if len(self.keys) > 3 else shown or "none: the index is empty"
 
     def tell(self) -> int:
         """The offset at which the next record will be written."""
@@ -340,9 +336,7 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
         return header, s[_HEADER.size :]
     begin = _HEADER.size + 4 * header.flag
     if len(s) < begin:
-        raise MXNetError(
-            f"unpack: the header claims {header.flag} labels ({begin} bytes), but the record has {len(s)}"
-        )
+        raise MXNetError(f"unpack: the header claims {header.flag} labels ({begin} bytes), but the record has {len(s)}")
     label = np.frombuffer(s, "<f4", header.flag, _HEADER.size).astype(np.float32)
     return header._replace(label=label), s[begin:]
 
@@ -352,13 +346,15 @@ def pack_img(header: IRHeader | Sequence[Any], img: Any, quality: int = 95, img_
 
     Args:
         header: as in `pack`.
-        img: uint8, ``(height, width)``, or ``(height, width, 3)`` or ``4`` in the order blue, green, red, alpha.
+        img: ``(height, width)``, or ``(height, width, 3)`` or ``4`` in the order blue, green, red, alpha; uint8, or
+            other values, which are rounded and clipped to 0 to 255.
         quality: for JPEG 1 to 100, for PNG the compression 0 to 9 (more counts as 9).
         img_fmt: ``".jpg"``, ``".png"``, or another file ending that the image library writes.
 
-    >>> record = pack_img(IRHeader(0, 1, 7, 0), np.full((2, 3, 3), 9, np.uint8), img_fmt=".png")
-    >>> header, image = unpack_img(record)
-    >>> header.label, image.shape, int(image.min())
+    >>> image = np.full((2, 3, 3), 9, np.uint8)
+    >>> record = pack_img(IRHeader(0, 1, 7, 0), image, img_fmt=".png")  # doctest: +SKIP
+    >>> header, image = unpack_img(record)  # doctest: +SKIP
+    >>> header.label, image.shape, int(image.min())  # doctest: +SKIP
     (1.0, (2, 3, 3), 9)
     """
     array = np.asarray(img.asnumpy() if hasattr(img, "asnumpy") else img)
@@ -385,10 +381,7 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
     """
     header, data = unpack(s)
     cv2 = _optional("cv2")
-    if cv2:
-        image = cv2.imdecode(np.frombuffer(data, np.uint8), iscolor) if len(data) else None
-    else:
-        image = _decode_pillow(data, iscolor)
+    image = _decode_cv2(cv2, data, iscolor) if cv2 else _decode_pillow(data, iscolor)
     if image is None:
         raise MXNetError(
             f"unpack_img: the {len(data)} bytes behind the header (id {header.id}) are not an image that can be "
@@ -423,10 +416,22 @@ def _encode_cv2(cv2: ModuleType, array: np.ndarray, quality: int, img_fmt: str) 
         options = [cv2.IMWRITE_JPEG_QUALITY, quality]
     elif img_fmt.lower() in _PNG:
         options = [cv2.IMWRITE_PNG_COMPRESSION, min(max(quality, 0), 9)]
-    done, data = cv2.imencode(img_fmt, array, options)
+    try:
+        done, data = cv2.imencode(img_fmt, array, options)
+    except cv2.error as error:
+        raise OperatorError(
+            f"pack_img: OpenCV cannot write {array.dtype} of shape {array.shape} as {img_fmt!r}: {error.err}"
+        ) from None
     if not done:
         raise MXNetError(f"pack_img: OpenCV failed to encode {array.shape} {array.dtype} as {img_fmt!r}")
     return data.tobytes()
+
+
+def _decode_cv2(cv2: ModuleType, data: bytes, iscolor: int) -> np.ndarray | None:
+    try:
+        return cv2.imdecode(np.frombuffer(data, np.uint8), iscolor)
+    except cv2.error:
+        return None
 
 
 def _encode_pillow(array: np.ndarray, quality: int, img_fmt: str) -> bytes:
@@ -437,11 +442,15 @@ def _encode_pillow(array: np.ndarray, quality: int, img_fmt: str) -> bytes:
         raise OperatorError(f"pack_img: Pillow cannot write {img_fmt!r}; use '.jpg' or '.png'")
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
-    if array.dtype != np.uint8 and not (array.dtype == np.uint16 and array.ndim == 2 and kind == "PNG"):
-        raise OperatorError(
-            f"pack_img: got {array.dtype} of shape {array.shape} for {img_fmt!r}; wanted "
-            "uint8 (or uint16, grey, '.png')"
-        )
+    if array.dtype == np.uint16 and kind == "PNG":
+        if array.ndim == 3:
+            raise OperatorError(
+                f"pack_img: Pillow writes uint16 for grey images only, got shape {array.shape}; install OpenCV, or "
+                "pass uint8"
+            )
+    elif array.dtype != np.uint8:
+        # As OpenCV does with what a format cannot hold.
+        array = np.clip(np.rint(array), 0, 255).astype(np.uint8)
     if array.ndim == 3:
         order = [2, 1, 0, 3] if array.shape[2] == 4 and kind != "JPEG" else [2, 1, 0]  # JPEG has no alpha
         array = array[:, :, order]

@@ -54,7 +54,7 @@ class Origin:
 class Eager(threading.local):
     """Whether operators called one by one are put off as well: once this thread repeats itself.
 
-    A loop whose tape is the same three times in a row goes on as one program a step. Code whose structure keeps
+    A loop whose tape stays the same (three times for a short one) goes on as one program a step. Code whose structure keeps
     changing (trees, ragged sequences) would compile at every change, so it stays as it is.
     """
 
@@ -72,7 +72,8 @@ class Eager(threading.local):
             self.on = False
         elif structure == self._last and count <= LONGEST_EAGER:
             self._repeats += 1
-            self.on = self.on or self._repeats >= 3
+            # The longer the tape, the longer its program compiles, and the longer the loop must have run.
+            self.on = self.on or self._repeats >= max(3, count // 4)
         else:
             self._changes += self.on
             self._last, self._repeats, self.on = structure, 0, False

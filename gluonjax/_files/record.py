@@ -96,9 +96,7 @@ def read_record(stream: BinaryIO, name: str = "RecordIO data") -> bytes | None:
             raise damaged(f"expected the magic number 0x{MAGIC:08x} at byte {at}, found 0x{magic:08x}")
         if kind not in ((MIDDLE, LAST) if pieces else (WHOLE, FIRST)):
             wanted = "the next part of this record" if pieces else "the beginning of a record"
-            raise damaged(
-                f"expected {wanted} at byte {at}, found {_KINDS.get(kind, f'the unknown kind {kind}')}"
-            )
+            raise damaged(f"expected {wanted} at byte {at}, found {_KINDS.get(kind, f'the unknown kind {kind}')}")
         padded = length + -length % 4
         data = stream.read(padded)
         if len(data) < padded:

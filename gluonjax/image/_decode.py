@@ -12,13 +12,10 @@ import numpy as np
 
 from gluonjax import ndarray as nd
 from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax.image._errors import ImageArgumentError
 from gluonjax.util import is_np_array
 
 _HINT = 'neither Pillow nor cv2 is installed; install one: pip install "gluonjax[image]"'
-
-
-class BufferError_(MXNetError, ValueError):
-    """What should hold an encoded picture is of another type."""
 
 
 @functools.cache
@@ -39,10 +36,11 @@ def wrap(pixels: np.ndarray) -> Any:
     return nd.array(pixels, dtype=pixels.dtype)
 
 
-def _gray(pixels: np.ndarray) -> np.ndarray:
-    """OpenCV's gray value of ``(height, width, 3)`` RGB pixels: weights in 1/2**14, rounded."""
-    weights = np.array([4899, 9617, 1868], np.int32)
-    return ((pixels.astype(np.int32) @ weights + (1 << 13)) >> 14).astype(np.uint8)
+def _gray(pixels: np.ndarray, kind: str) -> np.ndarray:
+    """The gray values of ``(height, width, 3)`` RGB pixels, as OpenCV makes them of a file of this kind."""
+    # PNG's library has finer weights and cuts off; OpenCV's own has 14 bits and rounds.
+    weights, half, bits = ((9798, 19235, 3735), 0, 15) if kind == "PNG" else ((4899, 9617, 1868), 1 << 13, 14)
+    return ((pixels.astype(np.int32) @ np.array(weights, np.int32) + half) >> bits).astype(np.uint8)
 
 
 def _with_opencv(cv2: Any, data: bytes, color: bool) -> np.ndarray | None:
@@ -72,10 +70,10 @@ def _with_pillow(data: bytes, color: bool) -> np.ndarray | None:
                 return np.stack([plane] * 3, axis=2) if color else plane
             if picture.mode in ("L", "1", "LA") and not color:
                 return np.asarray(picture.convert("L"))
-            pixels = np.asarray(picture.convert("RGB"))
+            pixels, kind = np.asarray(picture.convert("RGB")), picture.format or ""
     except (OSError, SyntaxError, ValueError):
         return None
-    return pixels if color else _gray(pixels)
+    return pixels if color else _gray(pixels, kind)
 
 
 def decode(data: bytes, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
@@ -123,7 +121,7 @@ def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: Any = None) -> A
         if buf.dtype != np.uint8:
             raise OperatorError(f"imdecode: Input needs to be uint8 buffer, got {buf.dtype}")
     if not isinstance(buf, (bytes, bytearray, np.ndarray)):
-        raise BufferError_(
+        raise ImageArgumentError(
             f"imdecode: buf must be of type bytes, bytearray or numpy.ndarray, got {type(buf).__name__}; "
             "turn a str into bytes, read a file with imread"
         )

@@ -12,18 +12,14 @@ from typing import Any
 import numpy as np
 
 from gluonjax import autograd
-from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax.image import _resample
 from gluonjax.image._decode import deliver, wrap
+from gluonjax.image._errors import ImageArgumentError
 
 Box = tuple[int, int, int, int]
 # Methods that are chosen at the call: by the change of size, and at random.
 _BY_SIZE, _AT_RANDOM = 9, 10
 _BICUBIC, _AREA, _BILINEAR = 2, 3, 1
-
-
-class ImageArgumentError(MXNetError, ValueError):
-    """An argument of an image function has a value that it cannot have."""
 
 
 def choose_interpolation(interp: int, sizes: Sequence[int] = ()) -> int:
@@ -124,9 +120,7 @@ def resize_short(src: Any, size: int, interp: int = 2) -> Any:
     return imresize(src, new_width, new_height, interp=method)
 
 
-def fixed_crop(
-    src: Any, x0: int, y0: int, w: int, h: int, size: tuple[int, int] | None = None, interp: int = 2
-) -> Any:
+def fixed_crop(src: Any, x0: int, y0: int, w: int, h: int, size: tuple[int, int] | None = None, interp: int = 2) -> Any:
     """Cut out a rectangle and optionally resize it.
 
     Args:
@@ -200,7 +194,7 @@ def take_area(name: str, area: Any, old: dict[str, Any]) -> Any:
         warnings.warn("`min_area` is deprecated. Please use `area` instead.", DeprecationWarning, stacklevel=3)
         area = old.pop("min_area")
     if old:
-        raise OperatorError(f"{name}: unexpected keyword arguments {sorted(old)}")
+        raise ImageArgumentError(f"{name}: unexpected keyword arguments {sorted(old)}")
     return area
 
 

@@ -39,9 +39,7 @@ def _mix_bytes(pixels: np.ndarray, rows: taps.Taps, columns: taps.Taps) -> np.nd
     else:
         # Two taps: OpenCV drops bits before and after the second product.
         short = wide >> 4
-        upper, lower = (
-            (short.take(rows[0][:, side], 0) * weight[:, side, None, None]) >> 16 for side in range(2)
-        )
+        upper, lower = ((short.take(rows[0][:, side], 0) * weight[:, side, None, None]) >> 16 for side in range(2))
         value = (upper + lower + 2) >> 2
     return np.clip(value, 0, 255).astype(np.uint8)
 
@@ -118,9 +116,7 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int = 1) -> np.n
     return resized.reshape(height, width, pixels.shape[2])
 
 
-def border(
-    pixels: np.ndarray, sides: tuple[int, int, int, int], kind: int, values: tuple[float, ...]
-) -> np.ndarray:
+def border(pixels: np.ndarray, sides: tuple[int, int, int, int], kind: int, values: tuple[float, ...]) -> np.ndarray:
     """Pad pixels.
 
     Args:
@@ -133,9 +129,7 @@ def border(
         The padded pixels, of the same dtype.
     """
     if pixels.ndim != 3:
-        raise OperatorError(
-            f"copyMakeBorder: got shape {pixels.shape}, wanted (height, width, channels)"
-        )
+        raise OperatorError(f"copyMakeBorder: got shape {pixels.shape}, wanted (height, width, channels)")
     if not 0 <= kind < len(_BORDERS):
         raise OperatorError(f"copyMakeBorder: Unknown/unsupported border type {kind}, wanted 0 to 4")
     if min(sides) < 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gluonjax import ndarray as nd
 from gluonjax._base.errors import ArgumentTypeError
-from gluonjax.image._geometry import ImageArgumentError
+from gluonjax.image._errors import ImageArgumentError
 
 
 def _zoom(angle: np.ndarray, height: int, width: int, inside: bool) -> np.ndarray:
@@ -70,9 +70,7 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
     return turned[0] if src.ndim == 3 else turned
 
 
-def random_rotate(
-    src: Any, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False
-) -> Any:
+def random_rotate(src: Any, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False) -> Any:
     """Turn images by random angles.
 
     Args:

@@ -29,10 +29,7 @@ GOLDEN_SIZE, GOLDEN_SHA256 = 272, "afa3aa216a2ee924a521b9b342059b98c5603463b1feb
 PACKED = [
     (IRHeader(0, 4, 7, 0), "00000000000080400700000000000000" + "0000000000000000"),
     (IRHeader(5, 4.5, 7, 2), "00000000000090400700000000000000" + "0200000000000000"),
-    (
-        IRHeader(0, (1, 2), 2**33, 0),
-        "02000000000000000000000002000000" + "0000000000000000" + "0000803f00000040",
-    ),
+    (IRHeader(0, (1, 2), 2**33, 0), "02000000000000000000000002000000" + "0000000000000000" + "0000803f00000040"),
     (IRHeader(0, np.array(5.0), 7, 0), "01000000000000000700000000000000" + "0000000000000000" + "0000a040"),
 ]
 
@@ -90,9 +87,7 @@ def test_pack_is_byte_for_byte_mxnets(label, expected):
     assert record == bytes.fromhex(expected) + b"body"
     header, body = recordio.unpack(record)
     assert body == b"body" and (header.id, header.id2) == (label.id, label.id2)
-    np.testing.assert_array_equal(
-        header.label, np.float32(label.label) if not header.flag else np.ravel(label.label)
-    )
+    np.testing.assert_array_equal(header.label, np.float32(label.label) if not header.flag else np.ravel(label.label))
 
 
 def test_header_prints_as_in_mxnet_and_is_a_tuple():
@@ -111,11 +106,7 @@ def test_pack_takes_an_ndarray_label():
 @pytest.mark.parametrize(
     "call, kind, text",
     [
-        (
-            lambda: recordio.pack(IRHeader(0, 1, -7, 0), b""),
-            OperatorError,
-            "wanted id and id2 as integers from 0",
-        ),
+        (lambda: recordio.pack(IRHeader(0, 1, -7, 0), b""), OperatorError, "wanted id and id2 as integers from 0"),
         (lambda: recordio.pack(IRHeader(0, 1, 7, 0), "text"), ArgumentTypeError, "wanted bytes"),
         (lambda: recordio.unpack(b"abc"), MXNetError, "got 3 bytes, wanted at least the 24"),
         (lambda: recordio.unpack(struct.pack("<IfQQ", 9, 0, 1, 0)), MXNetError, "claims 9 labels"),
@@ -255,14 +246,8 @@ GOOD = frame_record(b"good")
         (M, "the record at byte 12: a header of 8 bytes is expected at byte 12, 4 are left"),
         (HEAD.pack(M, 8) + b"abcd", "the record at byte 12: 8 bytes are expected at byte 20, 4 are left"),
         (HEAD.pack(M, 3) + b"abc", "the record at byte 12: 4 bytes are expected at byte 20, 3 are left"),
-        (
-            HEAD.pack(M, 1 << 29),
-            "the record at byte 12: a header of 8 bytes is expected at byte 20, 0 are left",
-        ),
-        (
-            HEAD.pack(M, 1 << 29) + GOOD,
-            "expected the next part of this record at byte 20, found a whole record",
-        ),
+        (HEAD.pack(M, 1 << 29), "the record at byte 12: a header of 8 bytes is expected at byte 20, 0 are left"),
+        (HEAD.pack(M, 1 << 29) + GOOD, "expected the next part of this record at byte 20, found a whole record"),
         (HEAD.pack(M, 3 << 29), "expected the beginning of a record at byte 12, found a last part"),
         (HEAD.pack(M, 6 << 29), "found the unknown kind 6"),
     ],
@@ -300,32 +285,33 @@ def picture(*shape):
     return np.squeeze(np.stack(planes, -1).astype(np.uint8))
 
 
-@pytest.fixture
-def pillow():
-    return pytest.importorskip("PIL.Image")
+@pytest.fixture(params=["PIL.Image", "cv2"])
+def codec(request, monkeypatch):
+    """The name of the image library, the only one there is."""
+    library = pytest.importorskip(request.param)
+    monkeypatch.setattr(recordio, "_optional", {request.param: library}.get)
+    return request.param
 
 
 @pytest.mark.parametrize("shape", [(4, 5), (4, 5, 3), (4, 5, 4)])
-def test_png_keeps_every_value(pillow, shape):
+def test_png_keeps_every_value(codec, shape):
     image = picture(*shape)
     header, back = recordio.unpack_img(recordio.pack_img(IRHeader(0, 3, 1, 0), image, 9, ".png"))
     assert header.label == 3.0 and back.dtype == np.uint8
     np.testing.assert_array_equal(back, image)
 
 
-def test_jpeg_is_near_and_in_order_blue_green_red(pillow):
+def test_jpeg_is_near_and_in_order_blue_green_red(codec):
     image = picture(16, 16, 3)
     record = recordio.pack_img(IRHeader(0, [1, 2], 1, 0), image)
     header, back = recordio.unpack_img(record)
     assert header.label.tolist() == [1, 2] and np.abs(back.astype(int) - image).max() < 12
-    with pillow.open(io.BytesIO(recordio.unpack(record)[1])) as stored:
-        assert stored.format == "JPEG"
-        np.testing.assert_array_equal(np.asarray(stored)[:, :, ::-1], back)
+    assert recordio.unpack(record)[1].startswith(b"\xff\xd8\xff")
     small = recordio.pack_img(IRHeader(0, 1, 1, 0), image, quality=10)
     assert len(small) < len(record)
 
 
-def test_iscolor(pillow):
+def test_iscolor(codec):
     grey, color = picture(16, 16), picture(16, 16, 3)
     for fmt in (".png", ".JPEG"):
         packed = recordio.pack_img(IRHeader(0, 1, 1, 0), color, img_fmt=fmt)
@@ -338,7 +324,7 @@ def test_iscolor(pillow):
     assert np.abs(recordio.unpack_img(packed, 0)[1] - weights).max() <= 1
 
 
-def test_sixteen_bits(pillow):
+def test_sixteen_bits(codec):
     deep = (picture(4, 5).astype(np.uint16) << 8) + 3
     packed = recordio.pack_img(IRHeader(0, 1, 1, 0), deep, img_fmt=".png")
     back = recordio.unpack_img(packed)[1]
@@ -347,19 +333,37 @@ def test_sixteen_bits(pillow):
     np.testing.assert_array_equal(recordio.unpack_img(packed, 0)[1], picture(4, 5))
 
 
-def test_images_that_cannot_be(pillow):
+def test_images_that_cannot_be(codec):
     header = IRHeader(0, 1, 41, 0)
     with pytest.raises(MXNetError, match=r"\(id 41\) are not an image"):
         recordio.unpack_img(recordio.pack(header, b"no image"))
-    cut = recordio.pack_img(header, picture(16, 16, 3), img_fmt=".png")[:-30]
+    cut = recordio.pack_img(header, picture(16, 16, 3), img_fmt=".png")[:60]
     with pytest.raises(MXNetError, match="not an image"):
         recordio.unpack_img(cut)
     with pytest.raises(OperatorError, match=r"shape \(2, 3, 5\)"):
         recordio.pack_img(header, np.zeros((2, 3, 5), np.uint8))
-    with pytest.raises(OperatorError, match="float32"):
-        recordio.pack_img(header, np.zeros((2, 3, 3), np.float32))
-    with pytest.raises(OperatorError, match=r"cannot write '\.xyz'"):
+    with pytest.raises(OperatorError, match=r"cannot write .*'\.xyz'"):
         recordio.pack_img(header, picture(4, 5), img_fmt=".xyz")
+
+
+def test_values_that_are_no_bytes_are_rounded_and_clipped(codec):
+    image = np.array([[-3, 0.4, 0.6], [254.7, 255, 300]], np.float32)
+    _, back = recordio.unpack_img(recordio.pack_img(IRHeader(0, 1, 1, 0), image[:, :, None], img_fmt=".png"))
+    assert back.tolist() == [[0, 0, 1], [255, 255, 255]]
+
+
+def test_libraries_agree():
+    pytest.importorskip("PIL.Image")
+    cv2 = pytest.importorskip("cv2")
+    for shape in ((16, 16), (16, 16, 3)):
+        image = picture(*shape)
+        for fmt in (".jpg", ".png"):
+            data = recordio._encode_pillow(image, 90, fmt)
+            for iscolor in (-1, 1):
+                expected = recordio._decode_cv2(cv2, data, iscolor)
+                found = recordio._decode_pillow(data, iscolor)
+                assert found.shape == expected.shape and found.dtype == expected.dtype
+                assert np.abs(found.astype(int) - expected).max() <= 2  # two builds of the JPEG library
 
 
 def test_without_an_image_library(monkeypatch):
