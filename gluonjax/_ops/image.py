@@ -228,7 +228,7 @@ def resize(data: Array, *, size: tuple[int, ...] = (), keep_ratio: bool = False,
     halves = interp == taps.LINEAR and (rows, columns) == (2 * height, 2 * width)
     if (interp == taps.AREA and shrinks) or halves:
         return _shrink_by_area(data, height, width)
-    of_rows, of_columns = taps.taps(rows, height, interp), taps.taps(columns, width, interp)
+    of_rows, of_columns = taps.taps(rows, height, interp, of_rows=True), taps.taps(columns, width, interp)
     if data.dtype == jnp.uint8 and interp != taps.NEAREST:
         return _resize_bytes(data, of_rows, of_columns)
     return _along(_along(data, data.ndim - 2, *of_columns), data.ndim - 3, *of_rows)

@@ -43,10 +43,6 @@ def test_section() -> TrainingStateScope:
     return TrainingStateScope(False)
 
 
-# Its name looks like a test's to pytest.
-test_section.__test__ = False  # type: ignore[attr-defined]
-
-
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
     """Make arrays variables with the given gradient buffers."""
     _autograd.mark_variables(variables, gradients, grad_reqs)

@@ -372,7 +372,7 @@ class CastAug(Augmenter):
         return src.astype(self.typ)
 
 
-def colour_constants(name: str, value: Any, standard: tuple[float, ...]) -> Any:
+def color_constants(name: str, value: Any, standard: tuple[float, ...]) -> Any:
     """Return a mean or deviation of colours: None, ImageNet's for True, or the given array, checked."""
     if value is None:
         return None
@@ -419,10 +419,10 @@ def CreateAugmenter(
     if rand_mirror:
         steps.append(HorizontalFlipAug(0.5))
     steps.append(CastAug())
-    return steps + colour_steps(mean, std, (brightness, contrast, saturation), hue, pca_noise, rand_gray)
+    return steps + color_steps(mean, std, (brightness, contrast, saturation), hue, pca_noise, rand_gray)
 
 
-def colour_steps(
+def color_steps(
     mean: Any, std: Any, jitters: tuple[float, float, float], hue: float, pca_noise: float, rand_gray: float
 ) -> list[Augmenter]:
     """Return the augmenters of colours, in MXNet's order."""
@@ -435,7 +435,7 @@ def colour_steps(
         steps.append(LightingAug(pca_noise, np.array(_VARIANCES), np.array(_COMPONENTS)))
     if rand_gray > 0:
         steps.append(RandomGrayAug(rand_gray))
-    mean, std = colour_constants("mean", mean, IMAGENET_MEAN), colour_constants("std", std, IMAGENET_STD)
+    mean, std = color_constants("mean", mean, IMAGENET_MEAN), color_constants("std", std, IMAGENET_STD)
     if mean is not None or std is not None:
         steps.append(ColorNormalizeAug(mean, std))
     return steps

@@ -64,7 +64,7 @@ def _resize_numpy(pixels: np.ndarray, width: int, height: int, interp: int) -> n
     halves = method == taps.LINEAR and (rows, columns) == (2 * height, 2 * width)
     if (method == taps.AREA and shrinks) or halves:
         return _shrink(pixels, height, width)
-    of_rows, of_columns = taps.taps(rows, height, method), taps.taps(columns, width, method)
+    of_rows, of_columns = taps.taps(rows, height, method, of_rows=True), taps.taps(columns, width, method)
     if method == taps.NEAREST:
         return pixels.take(of_rows[0][:, 0], 0).take(of_columns[0][:, 0], 1)
     if pixels.dtype == np.uint8:

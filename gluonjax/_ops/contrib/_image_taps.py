@@ -23,16 +23,17 @@ def _spread(left: np.ndarray, first: int, weights: list[np.ndarray], size: int) 
     return np.clip(index, 0, size - 1), np.stack(weights, axis=1)
 
 
-def _linear(size: int, target: int, for_area: bool) -> Taps:
+def _linear(size: int, target: int, for_area: bool, of_rows: bool) -> Taps:
     if for_area:
         left = np.floor(np.arange(target) * (size / target)).astype(np.int64)
         rest = ((np.arange(target) + 1) - (left + 1) * (target / size)).astype(np.float32)
         rest = np.where(rest <= 0, 0, rest - np.floor(rest)).astype(np.float32)
     else:
         left, rest = _positions(size, target)
-    outside = (left < 0) | (left >= size - 1)
-    left = np.clip(left, 0, size - 1)
-    rest = np.where(outside, np.float32(0), rest)
+    if not of_rows:  # OpenCV splits a border row into two equal taps, which rounds otherwise, but not a border column
+        outside = (left < 0) | (left >= size - 1)
+        left = np.clip(left, 0, size - 1)
+        rest = np.where(outside, np.float32(0), rest)
     return _spread(left, 0, [1 - rest, rest], size)
 
 
@@ -53,7 +54,7 @@ def _lanczos(size: int, target: int) -> Taps:
     return _spread(left, -3, list(weights.T), size)
 
 
-def taps(size: int, target: int, method: int) -> Taps:
+def taps(size: int, target: int, method: int, of_rows: bool = False) -> Taps:
     """``(target, taps)`` pixel numbers and weights of a method that looks at a fixed number of pixels."""
     if method == NEAREST:
         index = np.minimum(np.floor(np.arange(target) * (size / target)).astype(np.int64), size - 1)
@@ -62,7 +63,7 @@ def taps(size: int, target: int, method: int) -> Taps:
         return _cubic(size, target)
     if method == LANCZOS:
         return _lanczos(size, target)
-    return _linear(size, target, method == AREA)
+    return _linear(size, target, method == AREA, of_rows)
 
 
 def area_matrix(size: int, target: int) -> np.ndarray:

@@ -181,7 +181,10 @@ class RecordFileDataset(Dataset):
 
     def __getitem__(self, idx: int) -> bytes:
         with self._lock:
-            return self._record.read_idx(self._record.keys[idx])
+            record = self._record.read_idx(self._record.keys[idx])
+        if record is None:
+            raise ArgumentError(f"{self.filename}: record {idx} is missing; the file is shorter than its index says")
+        return record
 
     def __len__(self) -> int:
         return len(self._record.keys)
