@@ -27,6 +27,10 @@ opt = optimizer
 from gluonjax import lr_scheduler as lr_scheduler
 from gluonjax import metric as metric
 from gluonjax import io as io
+from gluonjax import recordio as recordio
+from gluonjax import image as image
+from gluonjax import image as image
+img = image
 from gluonjax import kvstore as kvstore
 from gluonjax import kvstore as kvstore
 kv = kvstore

@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import json
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gluonjax import image, nd
+from gluonjax import image, nd, util
+from gluonjax import numpy as mx_np
 from gluonjax._base.errors import MXNetError
+from gluonjax.gluon.data import vision
 from gluonjax.image import _decode, _resample
 
 PIL = pytest.importorskip("PIL.Image")
@@ -95,6 +98,35 @@ def test_what_cannot_be_decoded(backend: str) -> None:
         image.imdecode("text")
     with pytest.raises(MXNetError, match="flag"):
         image.imdecode(encoded(gradient()), flag=-1)
+
+
+def test_without_any_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encoded(gradient())
+    monkeypatch.setattr(_decode, "opencv", lambda: None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(MXNetError, match=r'pip install "gluonjax\[image\]"'):
+        image.imdecode(data)
+
+
+def test_data_sets_of_pictures(tmp_path: Path) -> None:
+    for label, name in enumerate(("cat", "dog")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.png").write_bytes(encoded(gradient() + label))
+    folders = vision.ImageFolderDataset(str(tmp_path))
+    pixels, label = folders[1]
+    assert folders.synsets == ["cat", "dog"] and label == 1
+    assert np.array_equal(pixels.asnumpy(), gradient() + 1)
+    assert vision.transforms.CenterCrop((3, 2))(pixels).shape == (2, 3, 3)
+    assert vision.transforms.RandomResizedCrop(5)(pixels).shape == (5, 5, 3)
+    upright = vision.transforms.ToTensor()(pixels)
+    assert vision.transforms.Rotate(30)(upright).shape == (3, 4, 6)
+
+
+def test_numpy_mode() -> None:
+    with util.np_array(True):
+        pixels = image.imdecode(encoded(gradient()))
+        assert type(pixels) is mx_np.ndarray
+        assert type(image.imresize(pixels, 3, 2)) is mx_np.ndarray
 
 
 # ---- resizing, cutting, padding ------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 
 from gluonjax import ndarray as nd
 from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax.context import Context, cpu
 from gluonjax.image._errors import ImageArgumentError
 from gluonjax.util import is_np_array
 
@@ -27,13 +28,13 @@ def opencv() -> Any:
         return None
 
 
-def wrap(pixels: np.ndarray) -> Any:
+def wrap(pixels: np.ndarray, ctx: Context | None = None) -> Any:
     """Return pixels as an array of the kind that is in force: ``mx.nd``, or ``mx.np`` in NumPy mode."""
     if is_np_array():
         from gluonjax import numpy as mx_np
 
-        return mx_np.array(pixels, dtype=pixels.dtype)
-    return nd.array(pixels, dtype=pixels.dtype)
+        return mx_np.array(pixels, dtype=pixels.dtype, ctx=ctx)
+    return nd.array(pixels, ctx=ctx, dtype=pixels.dtype)
 
 
 def _gray(pixels: np.ndarray, kind: str) -> np.ndarray:
@@ -125,12 +126,13 @@ def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: Any = None) -> A
             f"imdecode: buf must be of type bytes, bytearray or numpy.ndarray, got {type(buf).__name__}; "
             "turn a str into bytes, read a file with imread"
         )
-    return deliver(decode(bytes(buf), flag, to_rgb), out)
+    # MXNet decodes to the CPU, whatever the current context.
+    return deliver(decode(bytes(buf), flag, to_rgb), out, cpu())
 
 
-def deliver(pixels: np.ndarray, out: Any) -> Any:
+def deliver(pixels: np.ndarray, out: Any, ctx: Context) -> Any:
     """Return pixels as an array, or written to ``out``."""
-    result = wrap(pixels)
+    result = wrap(pixels, ctx)
     if out is None:
         return result
     out[:] = result
@@ -155,6 +157,6 @@ def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True,
     except OSError as error:
         raise MXNetError(f"imread: '{filename}' couldn't open file: {error.strerror}") from error
     try:
-        return deliver(decode(data, flag, to_rgb), out)
+        return deliver(decode(data, flag, to_rgb), out, cpu())
     except OperatorError as error:
         raise OperatorError(f"imread: {filename}: {error}") from None

@@ -56,7 +56,7 @@ def imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
     Returns:
         ``(h, w, channels)``, of the same dtype.
     """
-    return deliver(_resample.resize(src.asnumpy(), int(w), int(h), int(interp)), out)
+    return deliver(_resample.resize(src.asnumpy(), int(w), int(h), int(interp)), out, src.context)
 
 
 def copyMakeBorder(
@@ -78,7 +78,7 @@ def copyMakeBorder(
     """
     fill = tuple(values) or (value,) * 3
     sides = (int(top), int(bot), int(left), int(right))
-    return deliver(_resample.border(src.asnumpy(), sides, int(type), fill), out)
+    return deliver(_resample.border(src.asnumpy(), sides, int(type), fill), out, src.context)
 
 
 def scale_down(src_size: tuple[int, int], size: tuple[float, float]) -> tuple[int, int]:
@@ -142,7 +142,7 @@ def fixed_crop(src: Any, x0: int, y0: int, w: int, h: int, size: tuple[int, int]
     if size is not None and resizes:
         method = choose_interpolation(interp, (h, w, size[1], size[0]))
         part = _resample.resize(part, int(size[0]), int(size[1]), method)
-    return wrap(np.ascontiguousarray(part))
+    return wrap(np.ascontiguousarray(part), src.context)
 
 
 def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Box]:
