@@ -54,8 +54,8 @@ class Origin:
 class Eager(threading.local):
     """Whether operators called one by one are put off as well: once this thread repeats itself.
 
-    A loop whose tape stays the same (three times for a short one) goes on as one program a step. Code whose structure keeps
-    changing (trees, ragged sequences) would compile at every change, so it stays as it is.
+    A loop whose tape stays the same (three times for a short one) goes on as one program a step. Code whose structure
+    keeps changing (trees, ragged sequences) would compile at every change, so it stays as it is.
     """
 
     def __init__(self) -> None:
