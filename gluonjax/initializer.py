@@ -499,12 +499,9 @@ class FusedRNN(Initializer):
             init=None if init is None else init.dumps(), num_hidden=num_hidden, num_layers=num_layers, mode=mode,
             bidirectional=bidirectional, forget_bias=forget_bias,
         )  # fmt: skip
-        self._init = init
-        self._num_hidden = num_hidden
-        self._num_layers = num_layers
-        self._mode = mode
-        self._bidirectional = bidirectional
-        self._forget_bias = forget_bias
+        self._init, self._forget_bias = init, forget_bias
+        self._mode, self._bidirectional = mode, bidirectional
+        self._num_hidden, self._num_layers = num_hidden, num_layers
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         from gluonjax.rnn import rnn_cell

@@ -8,6 +8,10 @@ import math
 
 from gluonjax._base.errors import MXNetError
 
+# What schedulers log; scripts read these lines.
+CHANGED = "Update[%d]: Change learning rate to %0.5e"
+ARRIVED = "Update[%d]: now learning rate arrived at %0.5e, will not change in the future"
+
 
 class SchedulerError(MXNetError, ValueError, AssertionError):
     """A scheduler was made or called with values that make no sense."""
@@ -97,15 +101,13 @@ class FactorScheduler(LRScheduler):
     def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
-        while num_update > self.count + self.step:
-            self.count += self.step
-            self.base_lr *= self.factor
-            if self.base_lr < self.stop_factor_lr:
-                self.base_lr = self.stop_factor_lr
-                text = "Update[%d]: now learning rate arrived at %0.5e, will not change in the future"
-            else:
-                text = "Update[%d]: Change learning rate to %0.5e"
-            logging.info(text, num_update, self.base_lr)
+        intervals = max(0, (num_update - self.count - 1) // self.step)
+        self.count += intervals * self.step
+        for _ in range(intervals):
+            reduced = self.base_lr * self.factor
+            stopped = reduced < self.stop_factor_lr
+            self.base_lr = self.stop_factor_lr if stopped else reduced
+            logging.info(ARRIVED if stopped else CHANGED, num_update, self.base_lr)
         return self.base_lr
 
 
@@ -150,7 +152,7 @@ class MultiFactorScheduler(LRScheduler):
             self.count = self.step[self.cur_step_ind]
             self.cur_step_ind += 1
             self.base_lr *= self.factor
-            logging.info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
+            logging.info(CHANGED, num_update, self.base_lr)
         return self.base_lr
 
 

@@ -70,11 +70,8 @@ class BaseModule:
 
     def __init__(self, logger: Any = logging) -> None:
         self.logger = logger
-        self.binded = False
-        self.for_training = False
-        self.inputs_need_grad = False
-        self.params_initialized = False
-        self.optimizer_initialized = False
+        self.binded = self.for_training = self.inputs_need_grad = False
+        self.params_initialized = self.optimizer_initialized = False
         self._symbol: Any = None
         self._total_exec_bytes = 0
 

@@ -93,11 +93,8 @@ class LAMB(Optimizer):
         lower_bound: float | None = None, upper_bound: float | None = None, bias_correction: bool = True, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
-        self.lower_bound = lower_bound
-        self.upper_bound = upper_bound
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
         self.bias_correction = bias_correction
         self.aggregate_num = max(1, min(45, aggregation_size(45)))
 
@@ -147,10 +144,9 @@ class LBSGD(Optimizer):
         self.updates_per_epoch = updates_per_epoch
         self.init_updates = begin_epoch * updates_per_epoch
         self.num_epochs = num_epochs
-        self.lbmult = 1
         self.cumgrads: dict[Any, dict[str, Any]] = {}
+        self.lbmult = self.admult = 1
         self.adaptive = False
-        self.admult = 1
 
     def formula(self) -> Callable[..., Any]:
         return rules.sgd_momentum if self.momentum else rules.sgd

@@ -118,7 +118,8 @@ def test_langevin_noise_has_the_right_size_and_follows_the_seed():
     first, second = run()
     assert first.std() == pytest.approx(0.2, rel=0.03) and abs(first.mean()) < 0.01
     assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 0.05
-    np.testing.assert_array_equal(first, run()[0])
+    # Up to rounding: the second run may be compiled where the first was interpreted.
+    np.testing.assert_allclose(first, run()[0], rtol=1e-5, atol=1e-6)
 
 
 def test_users_own_optimizer():

@@ -35,9 +35,8 @@ class _RNNLayer(HybridBlock):
         self._projection_size = projection_size or None
         self._mode, self._layout = mode, layout
         self._num_layers = num_layers
-        self._dropout = dropout
         self._dir = 2 if bidirectional else 1
-        self._input_size = input_size
+        self._input_size, self._dropout = input_size, dropout
         self._i2h_weight_initializer = i2h_weight_initializer
         self._h2h_weight_initializer = h2h_weight_initializer
         self._i2h_bias_initializer = i2h_bias_initializer
