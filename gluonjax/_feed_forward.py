@@ -327,16 +327,9 @@ class FeedForward:
             **kwargs,
         )
         model.fit(
-            X,
-            y,
-            eval_data=eval_data,
-            eval_metric=eval_metric,
-            epoch_end_callback=epoch_end_callback,
-            batch_end_callback=batch_end_callback,
-            kvstore=kvstore,
-            logger=logger,
-            work_load_list=work_load_list,
-            eval_end_callback=eval_end_callback,
+            X, y, eval_data=eval_data, eval_metric=eval_metric, kvstore=kvstore, logger=logger,
+            work_load_list=work_load_list, epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback, eval_end_callback=eval_end_callback,
             eval_batch_end_callback=eval_batch_end_callback,
         )
         return model

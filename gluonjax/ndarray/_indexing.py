@@ -79,7 +79,7 @@ def get(array: Any, key: Any) -> Any:
 def put(array: Any, key: Any, value: Any) -> None:
     """``array[key] = value``."""
     if type(key) is slice and key == slice(None):
-        _assign(array, value, array.shape, lambda content: content)
+        _assign(array, value, array.shape)
         return
     expanded = _expand(array, key)
     if isinstance(expanded, Basic):
@@ -92,7 +92,7 @@ def put(array: Any, key: Any, value: Any) -> None:
             else:
                 target = array._share(offset, expanded.shape)
             if 0 not in expanded.shape:
-                _assign(target, value, expanded.shape, None)
+                _assign(target, value, expanded.shape)
             return
         _put_basic(array, expanded, value)
         return
@@ -171,7 +171,6 @@ def _basic(array: Any, entries: list[Any]) -> Basic:
         length = shape[axis]
         if isinstance(entry, slice):
             start, stop, step = _slice_indices(entry, length)
-            count = max(0, -(-(stop - start) // step)) if step > 0 else max(0, -((stop - start) // -step))
             count = len(range(start, stop, step))
             starts.append(start)
             lengths.append(count)
@@ -468,7 +467,7 @@ def _broadcaster(shape: tuple[int, ...]) -> Kernel:
     return Kernel("broadcast_to", broadcast)
 
 
-def _assign(target: Any, value: Any, shape: tuple[int, ...], _: Any) -> None:
+def _assign(target: Any, value: Any, shape: tuple[int, ...]) -> None:
     """Overwrite a whole handle (an array or a view)."""
     content, handle = _prepare(target, value, shape)
     if modes.recording:

@@ -138,12 +138,10 @@ class LBSGD(Optimizer):
             batch_scale, warmup_epochs, warmup_strategy, updates_per_epoch,
         )  # fmt: skip
         self.momentum = momentum
-        self.warmup_strategy = warmup_strategy
-        self.warmup_epochs = warmup_epochs
-        self.batch_scale = batch_scale
+        self.warmup_epochs, self.warmup_strategy = warmup_epochs, warmup_strategy
+        self.num_epochs, self.batch_scale = num_epochs, batch_scale
         self.updates_per_epoch = updates_per_epoch
         self.init_updates = begin_epoch * updates_per_epoch
-        self.num_epochs = num_epochs
         self.cumgrads: dict[Any, dict[str, Any]] = {}
         self.lbmult = self.admult = 1
         self.adaptive = False

@@ -42,11 +42,9 @@ class _RNNLayer(HybridBlock):
         self._i2h_bias_initializer = i2h_bias_initializer
         self._h2h_bias_initializer = h2h_bias_initializer
         self._h2r_weight_initializer = h2r_weight_initializer
-        self._lstm_state_clip_min = lstm_state_clip_min
-        self._lstm_state_clip_max = lstm_state_clip_max
+        self._dtype, self._use_sequence_length = dtype, use_sequence_length
+        self._lstm_state_clip_min, self._lstm_state_clip_max = lstm_state_clip_min, lstm_state_clip_max
         self._lstm_state_clip_nan = lstm_state_clip_nan
-        self._dtype = dtype
-        self._use_sequence_length = use_sequence_length
         self.skip_states: bool | None = None
         self._gates = GATES[mode]
         for name, shape, init in self._parameter_table(input_size):
