@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import numpy as np
 
@@ -31,15 +31,20 @@ class Kind:
     show: Callable[[Any], str]
 
 
-class DType:
-    """Annotation of an attribute that names a data type."""
+if TYPE_CHECKING:
+    # To a type checker a marked attribute is what the operator's function receives.
+    DType = Any
+    Traced = Any
+else:
 
+    class DType:
+        """Annotation of an attribute that names a data type."""
 
-class Traced:
-    """Annotation of a float attribute whose value may change at every call (``scalar``, ``lr``).
+    class Traced:
+        """Annotation of a float attribute whose value may change at every call (``scalar``, ``lr``).
 
-    The operator's function receives a 0-d array-like and must not branch on it in Python.
-    """
+        The operator's function receives a 0-d array-like and must not branch on it in Python.
+        """
 
 
 _LONG = re.compile(r"(?<=\d)L\b")

@@ -10,6 +10,8 @@ import jax
 
 from gluonjax._base.errors import MXNetError
 
+Device = Any  # a jax.Device, which is a variable and no type to a type checker
+
 
 class _ContextMeta(type):
     """Gives the class MXNet's ``Context.default_ctx``: this thread's current context, settable."""
@@ -96,7 +98,7 @@ class Context(metaclass=_ContextMeta):
         """Memory pools belong to XLA, so there is nothing to release; the name exists in MXNet."""
 
     @functools.cached_property
-    def jax_device(self) -> jax.Device:
+    def jax_device(self) -> Device:
         """The JAX device behind this context. Raises MXNetError where this machine has none."""
         kind = self.device_type
         if kind in ("cpu", "cpu_pinned", "cpu_shared"):
@@ -119,7 +121,7 @@ class Context(metaclass=_ContextMeta):
 
 
 @functools.cache
-def _devices(platform: str) -> tuple[jax.Device, ...]:
+def _devices(platform: str) -> tuple[Device, ...]:
     try:
         return tuple(d for d in jax.devices(platform) if d.process_index == jax.process_index())
     except RuntimeError:

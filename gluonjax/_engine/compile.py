@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
 from jax.extend.core import get_opaque_trace_state
@@ -59,6 +59,8 @@ class Jitted:
         function = self._outermost
         if function is None:
             options = _options()
-            function = self.plain if options is None else jax.jit(self.plain.__wrapped__, compiler_options=options)
+            function = self.plain
+            if options is not None:
+                function = jax.jit(cast(Any, self.plain).__wrapped__, compiler_options=options)
             self._outermost = function
         return function(*args)

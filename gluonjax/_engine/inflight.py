@@ -5,10 +5,11 @@ from __future__ import annotations
 import collections
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from gluonjax._base.errors import MXNetError
 
@@ -78,7 +79,7 @@ def note(results: tuple[Any, ...]) -> None:
     The value itself is kept, not a weak reference: waiting must cover results that nobody kept.
     """
     for value in reversed(results):
-        if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer):
+        if isinstance(value, jax.Array) and not isinstance(value, Tracer):
             _launched.append(value)
             break
     try:
@@ -93,7 +94,7 @@ def note(results: tuple[Any, ...]) -> None:
 
 
 def _is_over(value: jax.Array) -> bool:
-    return value.is_deleted() or value.is_ready()
+    return value.is_deleted() or cast(Any, value).is_ready()
 
 
 def wait(value: Any) -> Any:

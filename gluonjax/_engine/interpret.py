@@ -153,7 +153,7 @@ def _key_in(value: Any) -> np.ndarray:
 def _key_out(value: np.ndarray) -> jax.Array:
     """64-bit items as a JAX key array."""
     words = np.ascontiguousarray(value).view(np.uint32).reshape(np.shape(value) + (2,))
-    return jax.random.wrap_key_data(words, impl="threefry2x32")
+    return jax.random.wrap_key_data(jax.numpy.asarray(words), impl="threefry2x32")
 
 
 def _own(value: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine import inflight, lazy
@@ -48,7 +49,7 @@ counters = Counters()
 
 def is_tracer(value: Any) -> bool:
     """True for a value that stands for an array while JAX traces a function."""
-    return isinstance(value, jax.core.Tracer)
+    return isinstance(value, Tracer)
 
 
 class _Plan:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from gluonjax._base.dtypes import BFLOAT16
 from gluonjax._base.errors import TracedValueError
@@ -170,7 +171,7 @@ def _overridden(metric: DeviceMetric, name: str) -> bool:
 def content(array: Any) -> Any:
     """The NumPy or JAX array behind an NDArray, read without waiting for it."""
     value = getattr(array, "_value", array) if hasattr(array, "asnumpy") else array
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         raise TracedValueError(
             "metric.update was called with a value that is being traced (inside jit or hybridize). "
             "Call it after the compiled function, or use metric.pure_update inside and "

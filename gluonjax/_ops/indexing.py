@@ -36,7 +36,7 @@ def wrap_index(indices: Array, size: int) -> Array:
     return lax.select(lax.lt(rest, lax.full_like(rest, 0)), rest + size, rest)
 
 
-def gather_axis(data: Array, indices: Array, axis: int) -> Array:
+def gather_axis(data: Array, indices: Array | np.ndarray, axis: int) -> Array:
     """The slices of ``data`` along one axis at clipped indices of any shape, which replace the axis."""
     front, back = axis, data.ndim - axis - 1
     numbers = lax.GatherDimensionNumbers(

@@ -18,7 +18,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import numpy as np
@@ -30,8 +30,12 @@ from gluonjax._base.errors import MXNetError, OperatorError, did_you_mean
 Shape = tuple[int | None, ...]
 
 
-class Aux:
-    """Annotation of an input that the operator rewrites (moving statistics, optimizer state)."""
+if TYPE_CHECKING:
+    Aux = jax.Array
+else:
+
+    class Aux:
+        """Annotation of an input that the operator rewrites (moving statistics, optimizer state)."""
 
 
 class Required:

@@ -9,7 +9,7 @@ clipping.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -179,7 +179,7 @@ def ftml(
     t: Scalar, clip: float | None, beta1: float, beta2: float, epsilon: float,
 ) -> tuple[Array, ...]:  # fmt: skip
     """Follow the moving leader."""
-    one, two = (np.asarray(single(beta), weight.dtype) for beta in (beta1, beta2))
+    one, two = (cast(Any, np.asarray(single(beta), weight.dtype)) for beta in (beta1, beta2))
     full = bounded(rescale_grad * grad + wd * weight, clip)
     v = two * v + complement(beta2) * full * full
     new_d = (1 - lax.pow(one, t)) / lr * (lax.sqrt(v / (1 - lax.pow(two, t))) + epsilon)

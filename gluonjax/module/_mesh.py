@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from gluonjax._base.devices import Context
+from gluonjax._base.devices import Context, Device
 
 
 def mesh_of(contexts: Sequence[Context]) -> DeviceMesh | None:
@@ -28,7 +28,7 @@ def mesh_of(contexts: Sequence[Context]) -> DeviceMesh | None:
 class DeviceMesh:
     """Places arrays on several devices and takes results home."""
 
-    def __init__(self, devices: Sequence[jax.Device]) -> None:
+    def __init__(self, devices: Sequence[Device]) -> None:
         self.home = devices[0]
         self.count = len(devices)
         self.mesh = Mesh(np.array(devices), ("batch",))

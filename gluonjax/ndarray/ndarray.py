@@ -453,7 +453,8 @@ class NDArray(NDArrayBase):
         return self.jax.__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        return self.jax.__dlpack_device__()
+        value: Any = self.jax
+        return value.__dlpack_device__()
 
     def to_dlpack_for_read(self) -> Any:
         """A DLPack capsule of the current value."""

@@ -55,7 +55,7 @@ def kernel_for(optimizer: Any, master: bool, states: int, names: tuple[str, ...]
         leaves = list(leaves)
         copy = leaves.pop(0 if first else -1) if master else None
         new, new_leaves, new_copy = run_formula(formula, weight, grad, leaves, hyper, static, copy)
-        changed = list(new_leaves)
+        changed: list[Any] = list(new_leaves)
         if master:
             changed.insert(0 if first else len(changed), new_copy)
         return (new, *changed)

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 Layout = Any
 
@@ -51,7 +52,7 @@ def slot_array(slot: str, weight: Any) -> Any:
     shape = (weight.shape[0], 1) if slot == "rows" else weight.shape
     if isinstance(weight, jax.Array):
         with jax.enable_x64(True):
-            if isinstance(weight, jax.core.Tracer):
+            if isinstance(weight, Tracer):
                 return jax.numpy.zeros(shape, weight.dtype)
             return jax.numpy.zeros(
                 shape, weight.dtype, device=weight.sharding if shape == weight.shape else None

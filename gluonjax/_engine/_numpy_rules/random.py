@@ -6,7 +6,7 @@ Keys are one 64-bit item each (two 32-bit words in memory order, see `site.KEY_D
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -62,7 +62,7 @@ def _keys(first: Any, second: Any) -> np.ndarray:
 
 def _partitionable() -> bool:
     """Whether JAX numbers its blocks in the newer way, the only one written down here."""
-    return bool(jax.config.jax_threefry_partitionable)
+    return bool(cast(Any, jax.config).jax_threefry_partitionable)
 
 
 def _counts(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gluonjax._ops.opdef import Attrs, Shape, check, operator
+from gluonjax._ops.opdef import Attrs, OperatorError, Shape, check, operator
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
@@ -142,7 +142,8 @@ def leaky_relu(
     if act_type == "gelu":
         return _in_float32(gelu)(data)
     if act_type == "prelu":
-        check(gamma is not None, "LeakyReLU: act_type='prelu' needs gamma, the slopes")
+        if gamma is None:
+            raise OperatorError("LeakyReLU: act_type='prelu' needs gamma, the slopes")
         return _negative_part(data, _gamma_like_data(gamma, data))
     if act_type == "rrelu":
         if train:

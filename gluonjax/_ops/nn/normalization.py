@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
@@ -16,6 +17,11 @@ from gluonjax._ops.rules import channel_vectors
 STATISTICS_INIT = {"moving_mean": {"__init__": '["zero", {}]'}, "moving_var": {"__init__": '["one", {}]'}}
 MEAN_VAR = ("output", "mean", "var")
 MEAN_STD = ("output", "mean", "std")
+
+
+def _custom_vjp(*fixed: int) -> Callable[[Callable[..., Any]], Any]:
+    """``jax.custom_vjp`` as a decorator; ``fixed`` are the positions of arguments that are no arrays."""
+    return functools.partial(jax.custom_vjp, nondiff_argnums=fixed)
 
 
 def _wide(data: Array) -> Array:
@@ -44,7 +50,7 @@ def _center(data: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
 # ---- one normalization over axes, with a short gradient --------------------------------------------------
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2))
+@_custom_vjp(1, 2)
 def standardize(data: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
     """(data - mean) / sqrt(var + eps) over some axes; also the mean and the standard deviation used.
 
@@ -71,7 +77,7 @@ def _standardize_backward(axes: tuple[int, ...], eps: float, saved: Any, heads: 
 standardize.defvjp(_standardize_forward, _standardize_backward)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
+@_custom_vjp(3, 4)
 def normalize_batch(
     data: Array, gamma: Array, beta: Array, axis: int, eps: float
 ) -> tuple[Array, Array, Array]:

@@ -13,7 +13,7 @@ from jax import Array, lax
 
 from gluonjax._ops.nn.activation import relu
 from gluonjax._ops.nn.dropout import keep_mask
-from gluonjax._ops.opdef import Attrs, Shape, check, operator
+from gluonjax._ops.opdef import Attrs, OperatorError, Shape, check, operator
 
 Mode = Literal["gru", "lstm", "rnn_relu", "rnn_tanh"]
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
@@ -221,13 +221,14 @@ def _check_shapes(
         f"got {data.shape}",
     )
     wanted = _shapes({"data": data.shape}, attrs)
-    given = {"parameters": parameters, "state": state}
+    given: dict[str, Array | None] = {"parameters": parameters, "state": state}
     if attrs.mode == "lstm":
         given["state_cell"] = state_cell
     if attrs.use_sequence_length:
         given["sequence_length"] = sequence_length
     for name, array in given.items():
-        check(array is not None, f"RNN: the input '{name}' is missing")
+        if array is None:
+            raise OperatorError(f"RNN: the input '{name}' is missing")
         check(
             array.shape == wanted[name],
             f"RNN: Shape inconsistent, Provided = {list(array.shape)}, inferred shape={wanted[name]} "

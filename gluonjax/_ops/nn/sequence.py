@@ -49,7 +49,7 @@ def sequence_mask(
         An array like ``data``.
     """
     _check("SequenceMask", data, sequence_length, use_sequence_length, axis)
-    if not use_sequence_length:
+    if not use_sequence_length or sequence_length is None:
         return data
     place, limit = _positions(data.shape, axis, sequence_length)
     return lax.select(lax.lt(place, limit), data, lax.full_like(data, value))
@@ -70,7 +70,7 @@ def sequence_last(
     """
     _check("SequenceLast", data, sequence_length, use_sequence_length, axis)
     steps = data.shape[axis]
-    if not use_sequence_length:
+    if not use_sequence_length or sequence_length is None:
         return lax.index_in_dim(data, steps - 1, axis, keepdims=False)
     last = lax.sub(lax.convert_element_type(sequence_length, jnp.int32), jnp.int32(1))
     rest = (1,) * (data.ndim - 2)
@@ -93,7 +93,7 @@ def sequence_reverse(
     """
     _check("SequenceReverse", data, sequence_length, use_sequence_length, axis)
     check(axis == 0, f"SequenceReverse: Current implementation expects axis to be 0, got {axis}")
-    if not use_sequence_length:
+    if not use_sequence_length or sequence_length is None:
         return lax.rev(data, (0,))
     shape = (*data.shape[:2], *(1,) * (data.ndim - 2))
     place, limit = _positions(shape, 0, sequence_length)

@@ -11,6 +11,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -78,7 +79,7 @@ def pad_axes(
     """Pad some axes; ``interior`` elements go between neighbours."""
     config = [(0, 0, 0)] * data.ndim
     for axis, *amounts in zip(axes, low, high, interior):
-        config[axis] = tuple(amounts)
+        config[axis] = (amounts[0], amounts[1], amounts[2])
     if all(entry == (0, 0, 0) for entry in config):
         return data
     return lax.pad(data, jnp.asarray(value, data.dtype), config)
@@ -124,7 +125,7 @@ def _output_size(data: Array, axes: Sequence[int], kernel: Sequence[int], stride
 
 def _depthwise_forward(
     data: Array, weight: Array, axes: tuple[int, ...], stride: tuple[int, ...], dilate: tuple[int, ...]
-) -> tuple[Array, tuple[Array, Array]]:
+) -> tuple[Any, tuple[Array, Array]]:
     return depthwise(data, weight, axes, stride, dilate), (data, weight)
 
 
@@ -134,7 +135,7 @@ def _depthwise_backward(
     dilate: tuple[int, ...],
     saved: tuple[Array, Array],
     head: Array,
-) -> tuple[Array, Array]:
+) -> tuple[Any, Array]:
     data, weight = saved
     kernel = weight.shape[1:]
     reach = [(count - 1) * step for count, step in zip(kernel, dilate)]
