@@ -78,12 +78,14 @@ def note(results: tuple[Any, ...]) -> None:
 
     The value itself is kept, not a weak reference: waiting must cover results that nobody kept.
     """
-    for value in reversed(results):
-        if isinstance(value, jax.Array) and not isinstance(value, Tracer):
-            _launched.append(value)
-            break
+    if not results or isinstance(results[-1], Tracer):
+        return
+    _launched.append(results[-1])
     try:
-        while _launched and _is_over(_launched[0]):
+        # Launches mostly finish in order: two looks at a launch keep the queue short.
+        for _ in range(2):
+            if not _is_over(_launched[0]):
+                break
             _launched.popleft()
         if len(_launched) > RUN_AHEAD:
             oldest = _launched.popleft()

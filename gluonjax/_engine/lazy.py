@@ -21,6 +21,7 @@ import jax
 
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine.compile import Jitted
+from gluonjax._engine.inflight import note
 
 if TYPE_CHECKING:
     from gluonjax._engine.run import Kernel
@@ -36,7 +37,9 @@ LONGEST_EAGER = 120
 PATIENCE = 2
 
 _lock = threading.RLock()
-_waiting: weakref.WeakSet[Call] = weakref.WeakSet()
+# Calls that nobody needed any more leave dead references behind, which are swept now and then.
+_waiting: dict[int, weakref.ref[Call]] = {}
+_MOST_WAITING = 1024
 _programs: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
 _MOST_PROGRAMS = 512
 
@@ -84,18 +87,20 @@ class Call:
 
     __slots__ = ("__weakref__", "blocks", "inputs", "kernel", "origin", "outputs", "results", "size", "users")
 
-    def __init__(self, kernel: Kernel, inputs: list[Any], structs: Sequence[Any], origin: Origin | None) -> None:
+    def __init__(self, kernel: Kernel, inputs: list[Any], sources: Sequence[Call], origin: Origin | None) -> None:
         self.kernel = kernel
         # Arrays, floats, or (call, output index) of other lazy calls: those must not keep the handles' objects alive.
         self.inputs = inputs
         self.origin = origin
         self.results: list[Any] | None = None
-        self.outputs: list[weakref.ref[Lazy]] = []
         self.users: list[weakref.ref[Call]] = []
-        before = {id(one[0]): one[0] for one in inputs if type(one) is tuple}
-        self.size = 1 + sum(call.size for call in before.values())
-        most = max((call.blocks for call in before.values()), default=0)
-        self.blocks = (origin is not None and origin is not eager.origin) + most
+        size, blocks = 1, 0
+        for call in sources:
+            size += call.size
+            if call.blocks > blocks:
+                blocks = call.blocks
+        self.size = size
+        self.blocks = blocks if origin is None or origin is eager.origin else blocks + 1
 
 
 class Lazy:
@@ -138,20 +143,27 @@ def put_off(
 ) -> tuple[Lazy, ...]:
     """Lazy results of a call; ``structs`` are the shapes and dtypes of its results."""
     inputs: list[Any] = []
+    sources: list[Call] = []
     for value in values:
         if type(value) is Lazy:
-            found = value.result()
-            inputs.append((value.call, value.index) if found is None else found)
+            source = value.call
+            if source.results is None:
+                inputs.append((source, value.index))
+                if source not in sources:
+                    sources.append(source)
+            else:
+                inputs.append(source.results[value.index])
         else:
             inputs.append(value)
-    call = Call(kernel, inputs, structs, origin)
-    results = tuple(Lazy(call, index, struct.shape, struct.dtype) for index, struct in enumerate(structs))
+    call = Call(kernel, inputs, sources, origin)
+    results = tuple([Lazy(call, index, struct.shape, struct.dtype) for index, struct in enumerate(structs)])
     call.outputs = [weakref.ref(one) for one in results]
-    _waiting.add(call)
     reference = weakref.ref(call)
-    for one in inputs:
-        if type(one) is tuple:
-            one[0].users.append(reference)
+    _waiting[id(call)] = reference
+    if len(_waiting) > _MOST_WAITING:
+        _sweep()
+    for source in sources:
+        source.users.append(reference)
     if call.blocks > MOST_BLOCKS or call.size > MOST_CALLS:
         launch(call)
     return results
@@ -166,48 +178,47 @@ def force(value: Any) -> Any:
     return value.result()
 
 
+def _sweep() -> None:
+    for key, reference in list(_waiting.items()):
+        if reference() is None:
+            _waiting.pop(key, None)
+
+
 def launch_all() -> None:
     """Launch everything that has been put off."""
-    for call in list(_waiting):
-        if call.results is None and any(output() is not None for output in call.outputs):
+    for reference in list(_waiting.values()):
+        call = reference()
+        if call is not None and call.results is None and any(output() is not None for output in call.outputs):
             launch(call)
     _waiting.clear()
 
 
 def _related(start: Call) -> list[Call]:
     """The call, what it needs, and what has been put off on top of these; inputs before users."""
-    chosen: dict[int, Call] = {}
+    chosen: set[Call] = set()
     order: list[Call] = []
-    work: list[tuple[Call, bool]] = [(start, False)]
+    _append_with_inputs(start, chosen, order)
+    for call in order:  # grows meanwhile
+        for reference in call.users:
+            user = reference()
+            if user is not None and user not in chosen and user.results is None:
+                _append_with_inputs(user, chosen, order)
+    return order
+
+
+def _append_with_inputs(last: Call, chosen: set[Call], order: list[Call]) -> None:
+    """Append a call to an order, after the inputs that are not in it yet."""
+    work: list[tuple[Call, bool]] = [(last, False)]
     while work:
         call, ready = work.pop()
         if ready:
             order.append(call)
-            continue
-        if id(call) in chosen or call.results is not None:
-            continue
-        chosen[id(call)] = call
-        work.append((call, True))
-        work.extend((one[0], False) for one in call.inputs if type(one) is tuple)
-    place = 0
-    while place < len(order):
-        for reference in order[place].users:
-            user = reference()
-            if user is None or id(user) in chosen or user.results is not None:
-                continue
-            work = [(user, False)]
-            while work:
-                call, ready = work.pop()
-                if ready:
-                    order.append(call)
-                    continue
-                if id(call) in chosen or call.results is not None:
-                    continue
-                chosen[id(call)] = call
-                work.append((call, True))
-                work.extend((one[0], False) for one in call.inputs if type(one) is tuple)
-        place += 1
-    return order
+        elif call not in chosen and call.results is None:
+            chosen.add(call)
+            work.append((call, True))
+            for one in call.inputs:
+                if type(one) is tuple and one[0] not in chosen:
+                    work.append((one[0], False))
 
 
 def launch(start: Call) -> None:
@@ -217,52 +228,46 @@ def launch(start: Call) -> None:
             return
         calls = _related(start)
         _notice_early_reads(calls)
-        position = {id(call): number for number, call in enumerate(calls)}
+        position = {call: number for number, call in enumerate(calls)}
         slots: dict[int, int] = {}
         arrays: list[Any] = []
-        steps = []
+        steps: list[tuple[Kernel, tuple[Any, ...], tuple[int, ...]]] = []
         for call in calls:
-            sources: list[tuple[int, int]] = []
+            # Where each input comes from: an argument's number, or (call, output).
+            sources: list[Any] = []
             for one in call.inputs:
                 if type(one) is tuple:
                     other, index = one
                     if other.results is None:
-                        sources.append((position[id(other)], index))
+                        sources.append((position[other], index))
                         continue
                     one = other.results[index]
-                if type(one) is float:
-                    sources.append((-1, len(arrays)))
-                    arrays.append(one)
-                    continue
-                slot = slots.get(id(one))
+                key = id(one)
+                slot = slots.get(key) if type(one) is not float else None
                 if slot is None:
-                    slot = slots[id(one)] = len(arrays)
+                    slot = slots[key] = len(arrays)
                     arrays.append(one)
-                sources.append((-1, slot))
+                sources.append(slot)
             alive = tuple([index for index, output in enumerate(call.outputs) if output() is not None])
             steps.append((call.kernel, tuple(sources), alive))
         program = _program(tuple(steps))
         try:
             with jax.enable_x64(True):
-                outputs = iter(program(*arrays))
+                outputs = program(*arrays)
         except MXNetError:
             raise
         except Exception as error:
             raise OperatorError(f"a put-off computation failed: {error}") from error
+        taken = 0
         for call, (_, _, alive) in zip(calls, steps):
             results: list[Any] = [None] * len(call.outputs)
             for index in alive:
-                results[index] = next(outputs)
+                results[index] = outputs[taken]
+                taken += 1
             call.results = results
             call.inputs, call.users = [], []
-            _waiting.discard(call)
-        from gluonjax._engine import inflight
-
-        for call in calls:
-            kept = [one for one in call.results or () if one is not None]
-            if kept:
-                inflight.note(tuple(kept))
-                break
+            _waiting.pop(id(call), None)
+        note(outputs)
 
 
 def _notice_early_reads(calls: Sequence[Call]) -> None:
@@ -284,7 +289,7 @@ def _program(steps: tuple[Any, ...]) -> Callable[..., Any]:
             table: list[tuple[Any, ...]] = []
             outputs: list[Any] = []
             for kernel, sources, alive in steps:
-                results = kernel.fn(*[arrays[i] if place < 0 else table[place][i] for place, i in sources])
+                results = kernel.fn(*[arrays[one] if type(one) is int else table[one[0]][one[1]] for one in sources])
                 table.append(results)
                 outputs.extend(results[index] for index in alive)
             return tuple(outputs)

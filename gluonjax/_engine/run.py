@@ -52,6 +52,10 @@ def is_tracer(value: Any) -> bool:
     return isinstance(value, Tracer)
 
 
+def _any_failed(values: Sequence[Any]) -> bool:
+    return any([type(value) is inflight.Failed for value in values])
+
+
 class _Plan:
     """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
 
@@ -120,16 +124,21 @@ class Kernel:
         """
         parts: list[Any] = []
         plain = on_host
+        waits = False
         for value in values:
             kind = type(value)
             if kind is not float:
                 parts += (value.shape, value.dtype)
                 if kind is not ndarray:
                     plain = False
+                    if kind is Lazy and value.call.results is None:
+                        waits = True
         signature = tuple(parts)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)
+        if waits and not self.host and plan.structs is not None and not _any_failed(values):
+            return lazy.put_off(self, values, plan.structs, lazy.eager.origin if defer else None)
         program = plan.program
         if on_host and program is not None:
             operands = values if plain else self._ready(values)

@@ -273,13 +273,12 @@ class Trainer:
             arrays = parameter._data
             if arrays is None:
                 arrays = parameter._check_and_get(None, list)
-            if not ignore_stale_grad:
-                for array in arrays:
-                    if not array._fresh_grad:
-                        raise StaleGradientWarning(STALE.format(name=parameter.name, context=array.context))
+            for array in () if ignore_stale_grad else arrays:
+                if not array._fresh_grad:
+                    raise StaleGradientWarning(STALE.format(name=parameter.name, context=array.context))
             if on_store:
                 continue
-            for (indices, weights, gradients), array, gradient in zip(work, arrays, parameter.list_grad()):
+            for (indices, weights, gradients), array, gradient in zip(work, arrays, parameter._grad):
                 if ignore_stale_grad and not array._fresh_grad:
                     continue
                 indices.append(index)

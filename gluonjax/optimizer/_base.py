@@ -221,10 +221,12 @@ class Optimizer:
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
     def _update_count(self, index: Any) -> None:
+        counts, most = self._index_update_count, self.num_update
         for one in index if isinstance(index, (list, tuple)) else [index]:
-            count = self._index_update_count.get(one, self.begin_num_update) + 1
-            self._index_update_count[one] = count
-            self.num_update = max(count, self.num_update)
+            count = counts[one] = counts.get(one, self.begin_num_update) + 1
+            if count > most:
+                most = count
+        self.num_update = most
 
     def _factor(self, index: Any, of_parameter: str, table: dict[Any, float]) -> float:
         if index in self.param_dict:
@@ -331,6 +333,17 @@ class Optimizer:
             {n: number(v) for n, v in self.hyper(i, lr, wd, self._index_update_count[i]).items()}
             for i, lr, wd in zip(indices, rates, decays)
         ]
+
+    def step_numbers(self, indices: Sequence[Any]) -> list[list[Any]]:
+        """``step_hyper`` as rows of numbers, one row for each of ``hyper_names``."""
+        kind = type(self)
+        if kind.hyper is Optimizer.hyper and kind.step_hyper is Optimizer.step_hyper:
+            # The common case, without a dictionary for every weight.
+            self._update_count(indices)
+            scale = float(self.rescale_grad)
+            return [self._get_lrs(indices), self._get_wds(indices), [scale] * len(indices)]
+        rows = self.step_hyper(indices)
+        return [[row[name] for row in rows] for name in self.hyper_names]
 
     def init_state_arrays(self, weight: Any, master: bool = False) -> Any:
         """The initial state of a weight given as a NumPy or JAX array, as arrays."""

@@ -7,10 +7,12 @@ counts) go in as one small array each, so no step compiles anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 import jax
 import numpy as np
+from jax import lax
 
 from gluonjax._base.errors import MXNetError
 from gluonjax._engine import lazy
@@ -88,8 +90,15 @@ def apply_rules(optimizer: Any, masters: Sequence[bool]) -> Callable[..., tuple[
     return apply
 
 
+def _scalars(matrix: Any, row: int) -> list[Any]:
+    """The entries of one row of a traced matrix, as 0-d arrays."""
+    return [
+        lax.reshape(lax.slice(matrix, (row, place), (row + 1, place + 1)), ()) for place in range(matrix.shape[1])
+    ]
+
+
 class _Update:
-    """The update of one set of parameters as a kernel over flat arrays."""
+    """The update of one set of parameters as a kernel over flat arrays; the numbers come in as one matrix."""
 
     def __init__(self, optimizer: Any, masters: Sequence[bool], tree: Any, names: Sequence[str]) -> None:
         count = len(masters)
@@ -99,27 +108,71 @@ class _Update:
         def update(*flat: Any) -> tuple[Any, ...]:
             weights, grads = flat[:count], flat[count : 2 * count]
             states = jax.tree_util.tree_unflatten(tree, flat[2 * count : 2 * count + leaves])
-            hyper = dict(zip(names, flat[2 * count + leaves :]))
+            hyper = {name: _scalars(flat[-1], row) for row, name in enumerate(names)}
             new_weights, new_states = apply(weights, grads, states, hyper)
             return (*new_weights, *jax.tree_util.tree_leaves(new_states))
 
         self.kernel = Kernel(f"{type(optimizer).__name__}_update", update)
-        self.tree = tree
-        # The last step's numbers and the arrays made of them: they seldom change.
+        # The last step's numbers and the matrix made of them: they seldom change.
         self.numbers: Any = None
-        self.columns: list[Any] = []
+        self.matrix: Any = None
 
 
 _updates: dict[Any, _Update] = {}
 
 
-def _columns(update: _Update, optimizer: Any, indices: Sequence[int]) -> tuple[list[str], list[Any]]:
-    rows = optimizer.step_hyper(indices)
-    if update.numbers != rows:
-        update.numbers = rows
+def _update_for(optimizer: Any, masters: tuple[bool, ...], tree: Any) -> _Update:
+    key = (optimizer.rule_key(), masters, tree)
+    update = _updates.get(key)
+    if update is None:
+        update = _updates[key] = _Update(optimizer, masters, tree, optimizer.hyper_names)
+    return update
+
+
+class _Prepared:
+    """What an updater remembers of one list of weights, so that the next step with the same looks nothing up."""
+
+    __slots__ = ("dtypes", "grads", "indices", "leaves", "rule", "states", "update", "weights")
+
+    def fits(
+        self, updater: Any, rule: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]
+    ) -> bool:
+        return (
+            self.indices == indices
+            and self.rule == rule
+            and all(map(is_, self.weights, weights))
+            and all(map(is_, self.grads, grads))
+            and all(map(is_, self.states, map(updater.states.get, indices)))
+            and self.dtypes == [weight._raw.dtype for weight in weights]
+        )
+
+
+def _prepare(
+    updater: Any, rule: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]
+) -> _Prepared | None:
+    """Look everything up; None where the weights have to be updated one by one."""
+    optimizer = updater.optimizer
+    sparse = any(array.stype != "default" for array in (*weights, *grads))
+    if not has_pure_rule(optimizer) or sparse:
+        return None
+    made = _Prepared()
+    made.states = states_of(updater, indices, weights)
+    made.leaves, tree = jax.tree_util.tree_flatten(made.states, is_leaf=lambda one: hasattr(one, "_cell"))
+    made.update = _update_for(optimizer, masters_of(optimizer, weights), tree)
+    made.indices, made.weights, made.grads = list(indices), list(weights), list(grads)
+    made.rule = rule
+    made.dtypes = [weight._raw.dtype for weight in weights]
+    return made
+
+
+def _matrix(update: _Update, optimizer: Any, indices: Sequence[int]) -> Any:
+    """This step's numbers on the device, one row for each of ``hyper_names``; advances the update counts."""
+    numbers = optimizer.step_numbers(indices)
+    if update.numbers != numbers:
         with jax.enable_x64(True):
-            update.columns = [jax.device_put(np.array([row[n] for row in rows], np.float64)) for n in rows[0]]
-    return list(rows[0]), update.columns
+            update.matrix = jax.device_put(np.array(numbers, np.float64))
+        update.numbers = numbers
+    return update.matrix
 
 
 def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]) -> None:
@@ -131,36 +184,28 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
         updater: holds the optimizer and the states by index.
         weights, grads: NDArrays; weights and states are rewritten.
     """
-    optimizer = updater.optimizer
-    sparse = any(array.stype != "default" for array in (*weights, *grads))
-    if not has_pure_rule(optimizer) or sparse or not indices:
-        for index, weight, grad in zip(indices, weights, grads):
-            updater(index, grad, weight)
+    if not indices:
         return
-    states = states_of(updater, indices, weights)
-    leaves, tree = jax.tree_util.tree_flatten(_raw_of(states))
-    masters = masters_of(optimizer, weights)
-    key = (optimizer.rule_key(), masters, tree, tuple(indices))
-    update = _updates.get(key)
-    if update is None:
-        update = _updates[key] = _Update(optimizer, masters, tree, optimizer.hyper_names)
-    _, columns = _columns(update, optimizer, indices)
-    flat = [*[w._raw for w in weights], *[g._raw for g in grads], *leaves, *columns]
+    optimizer = updater.optimizer
+    rule = optimizer.rule_key()
+    found = updater.prepared
+    if found is None or not found.fits(updater, rule, indices, weights, grads):
+        found = _prepare(updater, rule, indices, weights, grads)
+        if found is None:
+            for index, weight, grad in zip(indices, weights, grads):
+                updater(index, grad, weight)
+            return
+        # A list of states could change inside without being noticed.
+        lasting = all(type(state) is not list for state in found.states)
+        updater.prepared = found if lasting else None
+    update, leaves = found.update, found.leaves
+    matrix = _matrix(update, optimizer, indices)
+    flat = [handle._raw for handle in (*weights, *grads, *leaves)]
+    flat.append(matrix)
     try:
-        results = update.kernel.run(flat, weights[0].context.is_host)
+        results = update.kernel.run(flat, weights[0]._cell.ctx.is_host)
     except MXNetError as error:
         raise MXNetError(f"{type(optimizer).__name__}: the update failed: {error}") from error
-    for handle, value in zip(weights, results):
+    for handle, value in zip((*weights, *leaves), results):
         handle._write(value)
-    new_states = jax.tree_util.tree_unflatten(tree, results[len(weights) :])
-    for state, value in zip(states, new_states):
-        write_states(state, value)
     lazy.force(results[0])
-
-
-def _raw_of(states: Any) -> Any:
-    if states is None:
-        return None
-    if isinstance(states, (list, tuple)):
-        return tuple(_raw_of(one) for one in states)
-    return states._raw if hasattr(states, "_cell") else states
