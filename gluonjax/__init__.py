@@ -49,7 +49,7 @@ _MODULES = {
 _NAMES = {
     "AttrScope": "attribute", "NameManager": "name", "Prefix": "name", "is_np_array": "util", "is_np_shape": "util",
     "np_array": "util", "np_shape": "util", "set_np_shape": "util", "use_np": "util", "use_np_array": "util",
-    "use_np_shape": "util", "install_as_mxnet": "compat.alias",
+    "use_np_shape": "util", "install_as_mxnet": "compat.alias", "jit": "_jit",
 }  # fmt: skip
 
 

@@ -80,3 +80,4 @@ from gluonjax.util import use_np as use_np
 from gluonjax.util import use_np_array as use_np_array
 from gluonjax.util import use_np_shape as use_np_shape
 from gluonjax.compat.alias import install_as_mxnet as install_as_mxnet
+from gluonjax._jit import jit as jit

@@ -33,7 +33,7 @@ ORDER = (
     "base",
     "name error registry",
     "attribute",
-    "autograd random executor engine",
+    "autograd random executor engine _jit",
     "_legacy_operator",
     "operator",
     "symbol",

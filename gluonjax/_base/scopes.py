@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class Modes(threading.local):
@@ -17,11 +18,20 @@ class Modes(threading.local):
         self.np_shape: bool = False
         self.np_array: bool = False
         self.np_default_dtype: bool = False
-        # While a whole step is traced, functions that want to see handle reads and writes.
-        self.tracer: object | None = None
+        # While a whole step is traced: what watches reads and writes of memory (``ndarray/_capture.py``).
+        self.tracer: Any = None
 
 
 modes = Modes()
+
+
+class Epoch:
+    """Counts changes of what compiled steps take for granted: which arrays the parameters have."""
+
+    number: int = 0
+
+
+epoch = Epoch()
 
 
 @contextmanager

@@ -45,12 +45,18 @@ def _options() -> dict[str, Any] | None:
 
 
 class Jitted:
-    """A compiled function; called inside a trace it becomes part of the traced program."""
+    """A compiled function; called inside a trace it becomes part of the traced program.
 
-    __slots__ = ("_outermost", "plain")
+    Args:
+        fn: what to compile.
+        donate: the arguments whose memory may be used for results.
+    """
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.plain = jax.jit(fn)
+    __slots__ = ("_donate", "_outermost", "plain")
+
+    def __init__(self, fn: Callable[..., Any], donate: tuple[int, ...] = ()) -> None:
+        self.plain = jax.jit(fn, donate_argnums=donate)
+        self._donate = donate
         self._outermost: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any) -> Any:
@@ -61,6 +67,7 @@ class Jitted:
             options = _options()
             function = self.plain
             if options is not None:
-                function = jax.jit(cast(Any, self.plain).__wrapped__, compiler_options=options)
+                inner = cast(Any, self.plain).__wrapped__
+                function = jax.jit(inner, compiler_options=options, donate_argnums=self._donate)
             self._outermost = function
         return function(*args)

@@ -103,6 +103,8 @@ def wait(value: Any) -> Any:
     """The value once it is computed; a failed computation raises MXNetError here, at every reader once."""
     if type(value) is np.ndarray or isinstance(value, np.generic):
         return value
+    if isinstance(value, Tracer):
+        return value
     if type(value) is Failed:
         _report(value.fault)
         # The error has been seen; like MXNet's, the memory is there and its content means nothing.

@@ -7,12 +7,15 @@ n-th random operator after ``seed(s)`` draws the same numbers wherever it runs: 
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
+from gluonjax._base.scopes import modes
 
 
 class _Stream:
@@ -48,6 +51,9 @@ def take_keys(count: int = 1) -> Any:
         base, used = slot
         slot[1] = used + count
         return base + np.array([0, used], np.uint32)
+    capture = modes.tracer
+    if capture is not None:
+        return capture.host(functools.partial(take_keys, count), (2,), np.uint32)
     with _stream.lock:
         start = _stream.counter
         _stream.counter = (start + count) & 0xFFFFFFFF

@@ -18,6 +18,7 @@ import numpy as np
 from jax.core import Tracer
 
 from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight, lazy
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy
@@ -122,6 +123,8 @@ class Kernel:
             device: where to run a function without inputs; None for the default.
             defer: put the call off where it would be compiled, to become part of a larger program.
         """
+        if modes.tracer is not None and any([is_tracer(value) for value in values]):
+            return self._run_traced(values)
         parts: list[Any] = []
         plain = on_host
         waits = False
@@ -221,6 +224,20 @@ class Kernel:
         else:
             inflight.note(results)
         return results
+
+    def _run_traced(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Be part of what is being traced."""
+        if self.validate is not None:
+            self.validate(values)
+        values = [lazy.force(value) for value in values]
+        if self.host:
+            return self._run_host(values)
+        try:
+            return self.jitted.plain(*values)
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise self._explain(error, values) from error
 
     def _fail_with(self, fault: inflight.Fault, values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(inflight.Failed(s.shape, s.dtype, fault) for s in self.result_structs(values))

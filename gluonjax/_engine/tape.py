@@ -17,6 +17,7 @@ import numpy as np
 
 from gluonjax._base.dtypes import BFLOAT16
 from gluonjax._base.errors import MXNetError
+from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy
 from gluonjax._engine.run import ADD, Kernel, apply_pullback
 
@@ -250,3 +251,5 @@ def deliver(found: dict[Any, Tracked]) -> None:
         else:
             buffer._write(gradient.value)
         leaf.fresh = True
+        if modes.tracer is not None:
+            modes.tracer.touched(leaf)

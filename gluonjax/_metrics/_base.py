@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from gluonjax import registry
 from gluonjax._base.errors import MXNetError
+from gluonjax._base.scopes import modes
 
 Names = Sequence[str] | None
 
@@ -49,6 +51,19 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
     return labels, preds
 
 
+def _after_a_compiled_step(update: Callable[..., None]) -> Callable[..., None]:
+    """``update``, put off to the end of every call of a function that ``mx.jit`` compiles."""
+
+    @functools.wraps(update)
+    def wrapped(self: Any, labels: Any, preds: Any) -> None:
+        if modes.tracer is None:
+            update(self, labels, preds)
+        else:
+            modes.tracer.after(functools.partial(update, self), (labels, preds))
+
+    return wrapped
+
+
 class EvalMetric:
     """Base of all metrics: a sum and a count, since the last ``reset_local`` and since the last ``reset``.
 
@@ -68,6 +83,11 @@ class EvalMetric:
     num_inst: Any
     global_sum_metric: Any
     global_num_inst: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "update" in vars(cls):
+            cls.update = _after_a_compiled_step(cls.update)  # type: ignore[method-assign]
 
     def __init__(
         self, name: str, output_names: Names = None, label_names: Names = None, **kwargs: Any

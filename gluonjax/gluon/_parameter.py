@@ -12,7 +12,7 @@ from gluonjax import autograd, initializer
 from gluonjax import ndarray as nd
 from gluonjax import symbol as sym
 from gluonjax._base.devices import CPU0, Context, current_context
-from gluonjax._base.scopes import modes
+from gluonjax._base.scopes import epoch, modes
 from gluonjax.gluon._errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -22,6 +22,7 @@ from gluonjax.gluon._errors import (
 )  # fmt: skip
 from gluonjax.gluon.utils import shape_is_known
 from gluonjax.ndarray import NDArray
+from gluonjax.ndarray._capture import outside
 from gluonjax.symbol import Symbol
 
 tensor_types = (Symbol, NDArray)
@@ -231,7 +232,7 @@ class Parameter:
                 "Please specify in_units, in_channels, etc for `Block`s."
             )
         init, contexts, default_init, value = self._deferred_init
-        with autograd.pause():
+        with outside(), autograd.pause():
             if value is None:
                 value = nd.zeros(self._shape, dtype=self.dtype, ctx=CPU0, stype=self._stype)
                 description = initializer.InitDesc(self.name, {"__init__": init})
@@ -247,6 +248,7 @@ class Parameter:
             for array in self._data:
                 _overwrite(array, value)
         else:
+            epoch.number += 1
             self._ctx_list = list(contexts)
             self._data = [value.copyto(context) for context in self._ctx_list]
         self._attach_gradients()
@@ -255,6 +257,7 @@ class Parameter:
 
     def _attach_gradients(self) -> None:
         assert self._data is not None
+        epoch.number += 1
         if self.grad_req == "null":
             if self._grad is not None:
                 for array in self._data:

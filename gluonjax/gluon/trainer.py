@@ -278,7 +278,8 @@ class Trainer:
                     raise StaleGradientWarning(STALE.format(name=parameter.name, context=array.context))
             if on_store:
                 continue
-            for (indices, weights, gradients), array, gradient in zip(work, arrays, parameter._grad):
+            slopes = parameter._grad or parameter.list_grad()
+            for (indices, weights, gradients), array, gradient in zip(work, arrays, slopes):
                 if ignore_stale_grad and not array._fresh_grad:
                     continue
                 indices.append(index)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gluonjax._base.devices import Context
+from gluonjax._base.scopes import modes
 
 
 class Cell:
@@ -42,9 +43,11 @@ class SharedCell(Cell):
 
     @property
     def value(self) -> Any:  # type: ignore[override]
-        return self._buffer.copy()
+        capture = modes.tracer
+        return self._buffer.copy() if capture is None else capture.read(self, self._buffer.copy)
 
     @value.setter
     def value(self, new: Any) -> None:
-        if new is not self._buffer:
+        capture = modes.tracer
+        if new is not self._buffer and (capture is None or not capture.write(self, new)):
             np.copyto(self._buffer, np.asarray(new))

@@ -18,6 +18,7 @@ import numpy as np
 
 from gluonjax._base.dtypes import BFLOAT16
 from gluonjax._base.errors import ArgumentTypeError, MXNetError, did_you_mean
+from gluonjax._base.scopes import modes
 from gluonjax.ndarray.ndarray import NDArray, wrap
 from gluonjax.optimizer import _kernels
 from gluonjax.optimizer._state import Layout, leaves_of, map_state, refill, slot_array
@@ -405,8 +406,25 @@ class Optimizer:
             batch = list(zip(index, weight, grad, state))
         for _, one, slope, _ in batch:
             check_arrays(type(self).__name__, one, slope)
-        for (_, one, slope, own), hyper in zip(batch, self.step_hyper([entry[0] for entry in batch])):
+        for (_, one, slope, own), hyper in zip(batch, self._hyper_now([entry[0] for entry in batch])):
             self.apply(one, slope, own, hyper, master)
+
+    def _hyper_now(self, indices: list[Any]) -> list[dict[str, Any]]:
+        """``step_hyper``; in a function that is being captured, the traced values of each of its calls."""
+        capture = modes.tracer
+        if capture is None:
+            return self.step_hyper(indices)
+        scale = self.rescale_grad
+
+        def numbers() -> np.ndarray:
+            self.rescale_grad = scale
+            return np.array(self.step_numbers(indices), np.float64)
+
+        matrix = capture.host(numbers, (len(self.hyper_names), len(indices)), np.float64)
+        capture.guard(self.rule_key, self.rule_key())
+        return [
+            {name: matrix[row, place] for row, name in enumerate(self.hyper_names)} for place in range(len(indices))
+        ]
 
     def apply(
         self, weight: NDArray, grad: NDArray, state: Any, hyper: dict[str, Any], master: bool = False

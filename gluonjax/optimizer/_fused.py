@@ -15,8 +15,10 @@ import numpy as np
 from jax import lax
 
 from gluonjax._base.errors import MXNetError
+from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy
 from gluonjax._engine.run import Kernel
+from gluonjax.ndarray._capture import outside
 
 
 def has_pure_rule(optimizer: Any) -> bool:
@@ -156,7 +158,8 @@ def _prepare(
     if not has_pure_rule(optimizer) or sparse:
         return None
     made = _Prepared()
-    made.states = states_of(updater, indices, weights)
+    with outside():
+        made.states = states_of(updater, indices, weights)
     made.leaves, tree = jax.tree_util.tree_flatten(made.states, is_leaf=lambda one: hasattr(one, "_cell"))
     made.update = _update_for(optimizer, masters_of(optimizer, weights), tree)
     made.indices, made.weights, made.grads = list(indices), list(weights), list(grads)
@@ -173,6 +176,17 @@ def _matrix(update: _Update, optimizer: Any, indices: Sequence[int]) -> Any:
             update.matrix = jax.device_put(np.array(numbers, np.float64))
         update.numbers = numbers
     return update.matrix
+
+
+def _matrix_at_every_call(update: _Update, optimizer: Any, indices: Sequence[int]) -> Any:
+    """In a function that is being captured: what ``_matrix`` gives at each of its calls."""
+    scale, indices = optimizer.rescale_grad, list(indices)
+
+    def numbers() -> Any:
+        optimizer.rescale_grad = scale
+        return _matrix(update, optimizer, indices)
+
+    return modes.tracer.host(numbers, (len(optimizer.hyper_names), len(indices)), np.float64)
 
 
 def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]) -> None:
@@ -192,20 +206,32 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
     if found is None or not found.fits(updater, rule, indices, weights, grads):
         found = _prepare(updater, rule, indices, weights, grads)
         if found is None:
+            if modes.tracer is not None:
+                raise MXNetError(
+                    f"{type(optimizer).__name__} updates one weight at a time with numbers that Python works out "
+                    "(learning rate, step count); a compiled function would repeat those of its first call. Call "
+                    "step() or the updater outside of the function given to mx.jit"
+                )
             for index, weight, grad in zip(indices, weights, grads):
                 updater(index, grad, weight)
             return
         # A list of states could change inside without being noticed.
         lasting = all(type(state) is not list for state in found.states)
         updater.prepared = found if lasting else None
-    update, leaves = found.update, found.leaves
-    matrix = _matrix(update, optimizer, indices)
-    flat = [handle._raw for handle in (*weights, *grads, *leaves)]
+    update = found.update
+    if modes.tracer is None:
+        matrix = _matrix(update, optimizer, indices)
+    else:
+        matrix = _matrix_at_every_call(update, optimizer, indices)
+        modes.tracer.guard(optimizer.rule_key, rule)
+        variables = [weight._leaf for weight in weights]
+        modes.tracer.consume([leaf.buffer._cell for leaf in variables if leaf is not None and leaf.req == "write"])
+    flat = [handle._raw for handle in (*weights, *grads, *found.leaves)]
     flat.append(matrix)
     try:
         results = update.kernel.run(flat, weights[0]._cell.ctx.is_host)
     except MXNetError as error:
         raise MXNetError(f"{type(optimizer).__name__}: the update failed: {error}") from error
-    for handle, value in zip((*weights, *leaves), results):
+    for handle, value in zip((*weights, *found.leaves), results):
         handle._write(value)
     lazy.force(results[0])

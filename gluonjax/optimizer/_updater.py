@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gluonjax._base.errors import OperatorError
+from gluonjax.ndarray._capture import outside
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.optimizer._base import Optimizer
 from gluonjax.optimizer._pickles import dump_states, load_states
@@ -59,8 +60,9 @@ class Updater:
         weights = classic(weight if many else [weight], allow_np)
         if weights:
             self.optimizer._set_current_context(weights[0].context.device_id)
-        for one, array in zip(indices, weights):
-            self._prepare(one, array)
+        with outside():
+            for one, array in zip(indices, weights):
+                self._prepare(one, array)
         if self.aggregate_updates:
             self._update_in_groups(indices, grads, weights)
         else:
