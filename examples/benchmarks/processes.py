@@ -19,6 +19,14 @@ def settings(**environment):
     return {**found, "MXNET_STORAGE_FALLBACK_LOG_VERBOSE": "0", **environment}
 
 
+def printed(command, **environment):
+    """What a process prints last."""
+    done = subprocess.run(command, env=settings(**environment), capture_output=True, text=True)
+    if done.returncode:
+        raise WorkerFailed("%s:\n%s" % (" ".join(command[1:]), done.stderr.strip()))
+    return done.stdout.splitlines()[-1]
+
+
 class Worker:
     """A process of worker.py that keeps its workload prepared.
 
@@ -87,10 +95,7 @@ class ImportTimer:
     def burst(self, pause=0.0):
         """The seconds one import takes."""
         time.sleep(pause)
-        done = subprocess.run(self._command, env=settings(), capture_output=True, text=True)
-        if done.returncode:
-            raise WorkerFailed(done.stderr)
-        self.seconds = float(done.stdout)
+        self.seconds = float(printed(self._command))
         return self.seconds
 
     def end(self):

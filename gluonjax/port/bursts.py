@@ -36,14 +36,17 @@ class Bursts:
         self._step, self._wait = step, wait
         self.calls = 1
         self.first = self()
-        start = time.perf_counter()
+        start, last = time.perf_counter(), self.first
         for count in range(1, warm_calls):
-            if count >= 3 and time.perf_counter() - start > warm_seconds:
+            slow = last > seconds or time.perf_counter() - start > warm_seconds
+            if count >= 3 and slow:
                 break
-            self()
+            last = self()
+        if last > seconds:
+            return
         # Twice: the first sizing may have met the last compilation.
         for _ in range(2):
-            self.calls = max(1, min(self.calls, 3))
+            self.calls = min(self.calls, 3)
             self.calls = max(1, int(seconds / max(self(), 1e-7)))
 
     def __call__(self) -> float:
