@@ -1,106 +1,165 @@
-"""Runs the workloads on several implementations, alternately, each in a process of its own; prints a table.
+"""Runs the workloads on gluonjax, on MXNet 1.9.1 and in hand-written JAX, alternately; prints a table.
 
-    python examples/benchmarks/compare.py --mxnet /path/to/python-with-mxnet
+    python examples/benchmarks/compare.py --mxnet /path/to/python-with-mxnet --results results.json --chart chart.png
 
-Without ``--mxnet`` (or MXNET_PYTHON) it compares with JAX alone. ``--rounds`` repeats everything; the table shows
-medians over the rounds. MXNet runs with its defaults (oneDNN on) and with MXNET_MKLDNN_ENABLED=0; the faster of the
-two counts, and the table names it.
+Without ``--mxnet`` (or MXNET_PYTHON) it compares with JAX alone. Every implementation has a process of its own that
+prepares the workload and then times one burst of about 0.3 s whenever it is told to; the driver goes round them. The
+machine's speed drifts, so a ratio is taken between neighbouring bursts and the table shows the median ratio. MXNet's
+threads spin for 0.2 s after work, hence the pause between bursts. MXNet runs with its defaults (oneDNN on) and with
+MXNET_MKLDNN_ENABLED=0: two bursts of each decide which one counts for a row.
 """
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-NAMES = (
-    "eager a + b, 10x10", "a += b; a[2] = 0, 10x10", "41 recorded small operators + backward",
-    "MLP training step, eager", "MLP training step, hybridized", "MLP inference, eager", "MLP inference, hybridized",
-    "LeNet training step, eager", "LeNet training step, hybridized", "Module.fit, LeNet, one epoch of 1,280",
-)  # fmt: skip
-TWINS = ("MLP training step, hybridized", "LeNet training step, hybridized")
-COLD = "300 pairs, cold"
-TARGETS = {
-    "eager a + b, 10x10": 0.6, "41 recorded small operators + backward": 0.6, "MLP training step, eager": 0.8,
-    "MLP training step, hybridized": 0.8, "LeNet training step, eager": 0.8, "LeNet training step, hybridized": 0.8,
-    "Module.fit, LeNet, one epoch of 1,280": 0.8,
-}  # fmt: skip
+from load import bursts, workloads
+from processes import ImportTimer, Worker, WorkerFailed
+
+import jax_twin
+
+IMPORT = "import"
+PAUSE = 0.4
+NO_ONEDNN = "mxnet without oneDNN"
+# At most this much of MXNet's time; hand-written JAX itself needs more than MXNet for the first of these two here.
+WANTED = {"ResNet-18 training, hybridized": 1.1, "MobileNet 1.0 training, hybridized": 1.1}
 
 
-def run(python, script, *arguments, **environment):
-    """The JSON that one process prints."""
-    settings = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
-    settings["PYTHONPATH"] = os.pathsep.join([str(HERE.parent.parent), *filter(None, [settings.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [python, str(HERE / script), *arguments], env={**settings, **environment}, capture_output=True, text=True
-    )
-    if done.returncode:
-        sys.exit("%s %s failed:\n%s" % (script, " ".join(arguments), done.stderr))
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def participants(mxnet):
-    found = {"gluonjax": lambda *a: run(sys.executable, a[0], "gluonjax", *a[1:])}
+def participants(name, options):
+    """{who: started worker} for one row."""
+    mxnet = options.mxnet
+    if name == IMPORT:
+        found = {"gluonjax": ImportTimer(sys.executable, "gluonjax"), "jax": ImportTimer(sys.executable, "jax")}
+        return {**found, "mxnet": ImportTimer(mxnet, "mxnet")} if mxnet else found
+    tail = ["--tiny"] if options.tiny else []
+    cache = {}
+    if options.cache:
+        # 0.1 s: most of a first run goes into the large programs, and each small one would be a file.
+        cache = {
+            "JAX_COMPILATION_CACHE_DIR": options.cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"
+        }  # fmt: skip
+    found = {"gluonjax": Worker(sys.executable, "gluonjax", name, *tail, **cache)}
     if mxnet:
-        plain = {"MXNET_STORAGE_FALLBACK_LOG_VERBOSE": "0"}
-        found["mxnet"] = lambda *a: run(mxnet, a[0], "mxnet", *a[1:], **plain)
-        found["mxnet without oneDNN"] = lambda *a: run(
-            mxnet, a[0], "mxnet", *a[1:], MXNET_MKLDNN_ENABLED="0", MXNET_USE_MKLDNN_RNN="0", **plain
-        )
+        found["mxnet"] = Worker(mxnet, "mxnet", name, *tail)
+        found[NO_ONEDNN] = Worker(mxnet, "mxnet", name, *tail, MXNET_MKLDNN_ENABLED="0", MXNET_USE_MKLDNN_RNN="0")
+    if name in jax_twin.TWINS:
+        found["jax"] = Worker(sys.executable, "jax", name, *tail, **cache)
+    if options.whole_step and workloads.WORKLOADS[name].training:
+        found["whole step"] = Worker(sys.executable, "gluonjax", name, "--whole-step", *tail, **cache)
     return found
 
 
-def measure(mxnet, names, rounds):
-    """{workload: {implementation: [seconds, ...]}}"""
-    found = {name: {} for name in names}
-    for number in range(rounds):
-        for name in names:
-            script, rest = ("cold.py", ()) if name == COLD else ("workloads.py", (name,))
-            for who, call in participants(mxnet).items():
-                found[name].setdefault(who, []).append(call(script, *rest)[name])
-            if name in TWINS:
-                twin = run(sys.executable, "jax_twin.py", "jax", name)
-                found[name].setdefault("jax", []).append(twin[name])
-            print("round %d: %s" % (number + 1, name), file=sys.stderr, flush=True)
+def fastest_mxnet(workers):
+    """Ends the slower of the two MXNet processes."""
+    both = [who for who in ("mxnet", NO_ONEDNN) if who in workers]
+    if len(both) == 2:
+        trial = {who: workers[who].burst(PAUSE) for who in both}
+        if max(trial.values()) < 1:
+            trial = {who: min(time, workers[who].burst(PAUSE)) for who, time in trial.items()}
+        workers.pop(max(trial, key=trial.get)).end()
+
+
+def measure(name, options):
+    """{who: [seconds of a step, one for each round]}, and {who: seconds until its first step was done}"""
+    workers = participants(name, options)
+    try:
+        first = {who: worker.ready() for who, worker in workers.items()}
+        fastest_mxnet(workers)
+        # Ours stands between its two rivals, so that both are its neighbours.
+        order = [who for who in ("mxnet", NO_ONEDNN, "gluonjax", "jax", "whole step") if who in workers]
+        times = {who: [] for who in order}
+        spent = 0.0
+        for number in range(options.rounds):
+            if number >= 3 and spent > options.seconds:
+                break
+            for who in order:
+                times[who].append(workers[who].burst(0.0 if options.tiny else PAUSE))
+                spent += PAUSE + workers[who].seconds
+        return {"times": times, "first": first}
+    finally:
+        for worker in workers.values():
+            worker.end()
+
+
+def ratio(times, a, b):
+    """The median over the rounds of a's burst against b's."""
+    return statistics.median(x / y for x, y in zip(times[a], times[b]))
+
+
+def ratios(row):
+    """{rival: ratio} with 'mxnet' for the MXNet that counts; 'whole step' is against hand-written JAX."""
+    times = row["times"]
+    rivals = {("mxnet" if who.startswith("mxnet") else who): who for who in times}
+    found = {key: ratio(times, "gluonjax", rivals[key]) for key in ("mxnet", "jax") if key in rivals}
+    if "whole step" in times and "jax" in times:
+        found["whole step"] = ratio(times, "whole step", "jax")
     return found
 
 
-def shown(seconds):
-    return "%.1f us" % (seconds * 1e6) if seconds < 1e-3 else "%.2f ms" % (seconds * 1e3) if seconds < 1 else (
-        "%.2f s" % seconds
-    )  # fmt: skip
+def mean_ratio(rows):
+    """The geometric mean of the ratios to MXNet."""
+    found = [r["mxnet"] for r in map(ratios, rows.values()) if "mxnet" in r]
+    return math.exp(statistics.fmean(map(math.log, found))) if found else None
 
 
-def table(found):
-    lines = ["| workload | gluonjax | MXNet 1.9.1 | ratio | wanted | JAX + optax by hand | ratio |", "|" + "---|" * 7]
-    for name, times in found.items():
-        middle = {who: statistics.median(values) for who, values in times.items()}
-        ours = middle["gluonjax"]
-        rivals = {who: value for who, value in middle.items() if who.startswith("mxnet")}
-        cells = [name, shown(ours)]
-        if rivals:
-            best = min(rivals, key=rivals.get)
-            note = " (no oneDNN)" if best != "mxnet" else ""
-            cells += [shown(rivals[best]) + note, "%.2f" % (ours / rivals[best])]
-        else:
-            cells += ["", ""]
-        cells.append("<= 5 s" if name == COLD else "<= %.1f" % TARGETS[name] if name in TARGETS else "")
-        cells += [shown(middle["jax"]), "%.2f (<= 1.15)" % (ours / middle["jax"])] if "jax" in middle else ["", ""]
+def table(rows):
+    lines = [
+        "| workload | gluonjax | MXNet 1.9.1 | ratio | wanted | JAX by hand | ratio | mx.jit, ratio to JAX |",
+        "|" + "---|" * 8,
+    ]
+    for name, row in rows.items():
+        if "failed" in row:
+            lines.append("| %s | failed: %s |" % (name, row["failed"].splitlines()[-1]) + " |" * 6)
+            continue
+        middle = {who: bursts.shown(statistics.median(values)) for who, values in row["times"].items()}
+        against = {rival: "%.2f" % value for rival, value in ratios(row).items()}
+        mxnet = middle.get("mxnet") or (middle[NO_ONEDNN] + " (no oneDNN)" if NO_ONEDNN in middle else "")
+        cells = [name, middle["gluonjax"], mxnet, against.get("mxnet", ""), "%.1f" % WANTED.get(name, 0.9)]
+        cells += [middle.get("jax", ""), against.get("jax", ""), against.get("whole step", "")]
         lines.append("| " + " | ".join(cells) + " |")
+    mean = mean_ratio({name: row for name, row in rows.items() if "failed" not in row})
+    if mean:
+        lines.append("| geometric mean | | | %.2f | 0.5 | | | |" % mean)
     return "\n".join(lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mxnet", default=os.environ.get("MXNET_PYTHON"), help="an interpreter that has mxnet 1.9.1")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", help="workloads whose name contains this")
+    parser.add_argument("--rounds", type=int, default=9, help="bursts of each implementation in a row (default 9)")
+    parser.add_argument("--seconds", type=float, default=30.0, help="end a row after this long, from 3 rounds on")
+    parser.add_argument("--only", action="append", help="rows whose name contains this; may be given several times")
+    parser.add_argument("--results", help="a JSON file: rows measured now replace those of the same name in it")
+    parser.add_argument("--chart", help="a PNG to draw (needs matplotlib)")
+    parser.add_argument("--cache", help="a folder for JAX's compilation cache, so that a second run starts faster")
+    parser.add_argument("--whole-step", action="store_true", help="also measure training steps under mx.jit")
+    parser.add_argument("--tiny", action="store_true", help="small sizes, no pauses: tries the programs out")
     options = parser.parse_args()
-    names = [name for name in (*NAMES, COLD) if not options.only or options.only in name]
-    print(table(measure(options.mxnet, names, options.rounds)))
+    wanted = [text.lower() for text in options.only or [""]]
+    names = [name for name in (*workloads.WORKLOADS, IMPORT) if any(text in name.lower() for text in wanted)]
+    path = pathlib.Path(options.results) if options.results else None
+    known = json.loads(path.read_text()) if path and path.exists() else {}
+    for name in names:
+        try:
+            known[name] = measure(name, options)
+            print(name, ratios(known[name]), file=sys.stderr, flush=True)
+        except WorkerFailed as error:
+            known[name] = {"failed": str(error)}
+            print(name, error, file=sys.stderr, flush=True)
+        if path:
+            path.write_text(json.dumps(known, indent=1) + "\n")
+    rows = {name: known[name] for name in (*workloads.WORKLOADS, IMPORT) if name in known}
+    print(table(rows))
+    if options.chart:
+        from chart import comparison
+
+        measured = {name: row for name, row in rows.items() if "failed" not in row}
+        comparison({name: ratios(row) for name, row in measured.items()}, options.chart)
+    sys.exit(any("failed" in row for row in rows.values()))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ class CachedGraph:
         # Creation nodes such as zeros(shape=(0, 8)) take their open dimensions from the inputs.
         self._has_open_shapes = any(node.op is not None and open_shape(node) for node in graph.order)
         self._programs: dict[Any, tuple[Lowered, Kernel]] = {}
+        self._open_shapes: dict[Any, tuple[dict[int, Any], Any]] = {}
         self._origin = Origin()
 
     @functools.cached_property
@@ -49,15 +50,24 @@ class CachedGraph:
         overrides = None
         key: Any = (modes.training, modes.np_shape)
         if self._has_open_shapes:
-            names = self.arguments + self.auxiliary
-            known = {name: handle.shape for name, handle in zip(names, handles)}
-            overrides = infer_shapes(self.graph, known, modes.np_shape).overrides()
-            key = (*key, tuple(sorted(overrides.items())))
+            overrides, more = self._overrides(handles)
+            key = (*key, more)
         found = self._programs.get(key)
         if found is None:
             lowered = lower(self.graph, modes.training, overrides)
             kernel = Kernel(self.name, lowered, interpretable=False, source=("graph", self.graph))
             found = self._programs[key] = (lowered, kernel)
+        return found
+
+    def _overrides(self, handles: Sequence[Any]) -> tuple[dict[int, Any], Any]:
+        """The shapes that open constants take for these inputs, and the same hashable; inferred once for each set."""
+        shapes = tuple([handle.shape for handle in handles])
+        key = (modes.np_shape, shapes)
+        found = self._open_shapes.get(key)
+        if found is None:
+            known = dict(zip(self.arguments + self.auxiliary, shapes))
+            overrides = infer_shapes(self.graph, known, modes.np_shape).overrides()
+            found = self._open_shapes[key] = (overrides, tuple(sorted(overrides.items())))
         return found
 
     def __call__(self, handles: Sequence[Any], cls: Any) -> list[Any]:

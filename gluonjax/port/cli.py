@@ -19,6 +19,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="a module, and its arguments, instead"
     )
     run.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
+    bench = commands.add_parser("bench", help="measure the benchmark workloads on this machine and show a table")
+    bench.add_argument("--only", metavar="NAME", help="only workloads whose name contains this, e.g. LeNet")
+    bench.add_argument("--tiny", action="store_true", help="sizes for a try: seconds in all, times without meaning")
+    bench.add_argument("--device", choices=("cpu", "gpu"), help="default: the GPU if JAX sees one")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     if options.command == "run":
@@ -29,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.script:
             run.error("name a script, e.g. 'python -m gluonjax run train.py --epochs 3'")
         return run_script(options.script, options.args)
+    if options.command == "bench":
+        from gluonjax.port.bench import bench as measure
+
+        return measure(options.only, options.tiny, options.device)
     return 2
 
 

@@ -252,3 +252,26 @@ def test_value_dependent_shapes_run_uncompiled_and_say_so() -> None:
         assert net(x).asnumpy().tolist() == [[3, 4], [5, 6]]
         assert net(x + 2).asnumpy().tolist() == [[3, 4], [5, 6], [7, 8]]
     assert sum("runs without compilation" in str(one.message) for one in caught) == 1
+
+
+def test_open_shapes_are_inferred_once_for_each_set_of_shapes(monkeypatch):
+    from gluonjax.ndarray import _cached
+
+    calls = []
+    infer = _cached.infer_shapes
+    monkeypatch.setattr(_cached, "infer_shapes", lambda *a: calls.append(a) or infer(*a))
+
+    class Unrolled(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.cell = gluon.rnn.LSTMCell(3, input_size=2)
+
+        def hybrid_forward(self, F, x):
+            return self.cell.unroll(2, x, merge_outputs=True)[0]
+
+    net = Unrolled()
+    net.initialize()
+    net.hybridize()
+    for batch in (4, 4, 5, 4, 5):
+        assert net(mx.nd.ones((batch, 2, 2))).shape == (batch, 2, 3)
+    assert len(calls) == 2
