@@ -19,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="a module, and its arguments, instead"
     )
     run.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
+    operators = commands.add_parser("ops", help="which operators of MXNet 1.9.1 are here")
+    operators.add_argument("--missing", action="store_true", help="name those that are not")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     if options.command == "run":
@@ -29,6 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.script:
             run.error("name a script, e.g. 'python -m gluonjax run train.py --epochs 3'")
         return run_script(options.script, options.args)
+    if options.command == "ops":
+        from gluonjax.port.operators import show
+
+        return show(options.missing)
     return 2
 
 
