@@ -135,7 +135,12 @@ class Kernel:
             operands = values if plain else self._ready(values)
             if operands is not None:
                 started = perf_counter_ns()
-                results = program(operands)
+                try:
+                    results = program(operands)
+                except MXNetError:
+                    raise
+                except Exception as error:
+                    raise self._explain(error, values) from error
                 rent = plan.rent + perf_counter_ns() - started - LAUNCH_NS
                 if rent > PRICE_NS and not plan.settled:
                     plan.program = None

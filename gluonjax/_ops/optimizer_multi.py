@@ -174,7 +174,7 @@ for _row in SGD_FORMS:
 
 def _adamw_all(name: str, data: tuple[Array, ...], master: bool, attrs: dict[str, Any]) -> Updates:
     batch = groups(name, data, 5 if master else 4, 1, attrs["num_weights"])
-    scale = lax.reshape(data[-1], ())
+    scale = rules.first_number(data[-1])
     rates = [per_weight(name, what, attrs[what], len(batch)) for what in ("lrs", "wds", "etas")]
     scalars = [dict(lr=lr, wd=wd, eta=eta, rescale_grad=scale) for lr, wd, eta in zip(*rates)]
     static = dict(clip=attrs["clip_gradient"], **{n: attrs[n] for n in ("beta1", "beta2", "epsilon")})

@@ -24,7 +24,7 @@ from tests.oracle.random_calls.draw import draw_calls
 from tests.oracle.random_calls.known import reason_for
 from tests.samples._sample import Sample
 
-GOOD = ("agree", "both refuse", "died", "deliberate")
+GOOD = ("agree", "both refuse", "died", "undefined", "deliberate")
 
 
 def text_of(value: Any) -> str:
