@@ -133,7 +133,7 @@ CASES = {
     "one hot": lambda: ("one_hot", [RANDOM.randint(0, 1000, 8192).astype("f")], {"depth": 1000}, 0),
     "topk": lambda: ("topk", [normal(256, 10000)], {"k": 10, "ret_typ": "value"}, 1),
     "topk, mask": lambda: ("topk", [normal(256, 10000)], {"k": 10, "ret_typ": "mask"}, 0),
-    "sort": lambda: ("sort", [normal(256, 10000)], {}, 1),
+    "sort": lambda: ("sort", [normal(256, 10000)], {"axis": -1}, 1),
     "argsort": lambda: ("argsort", [normal(256, 10000)], {}, 0),
     "argmax": lambda: ("argmax", [normal(256, 20000)], {"axis": 1}, 0),
     "sum over the last axis": lambda: ("sum", [normal(2048, 2048)], {"axis": 1}, 1),
