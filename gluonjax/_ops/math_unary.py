@@ -289,7 +289,8 @@ def smooth_l1(data: Array, *, scalar: Traced = 1.0) -> Array:  # type: ignore[as
     def curve(x: Array) -> Array:
         squared = scalar_like(scalar, x.dtype) ** 2
         size = absolute(x)
-        return lax.select(size < 1 / squared, x * x * squared * 0.5, size - 0.5 / squared)
+        near = lax.min(size, lax.broadcast(1 / squared, size.shape))
+        return near * near * squared * 0.5 + (size - near)
 
     return in_floating_point(curve)(data)
 

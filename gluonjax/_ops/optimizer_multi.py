@@ -306,6 +306,8 @@ def multi_lars(
     Returns:
         Learning rates, like lrs.
     """
+    shapes = [array.shape for array in (lrs, weights_sum_sq, grads_sum_sq, wds)]
+    check(len(set(shapes)) == 1, f"multi_lars: all inputs must have one shape, got {shapes}")
     scale = lax.convert_element_type(rescale_grad, lrs.dtype)
     return rules.lars_rate(
         lrs, lax.sqrt(weights_sum_sq), lax.sqrt(grads_sum_sq), wds, scale, eta=eta, eps=eps

@@ -52,7 +52,10 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spati
         of equal maxima receives the gradient.
     """
     check_regions("ROIPooling", data, rois)
-    check(len(pooled_size) == 2, f"ROIPooling: pooled_size={pooled_size} needs two numbers")
+    check(
+        len(pooled_size) == 2 and min(pooled_size) > 0,
+        f"ROIPooling: pooled_size={pooled_size} needs two positive numbers",
+    )
     return _pool_regions(data, lax.stop_gradient(rois), pooled_size, single(spatial_scale))
 
 
@@ -144,6 +147,8 @@ def bilinear_sampler(data: Array, grid: Array, *, cudnn_off: bool | None = None)
 
 def _sample(data: Array, grid: Array) -> Array:
     height, width = data.shape[2:]
+    if height * width == 0:
+        return jnp.zeros((*data.shape[:2], *grid.shape[2:]), data.dtype)
     wide = jnp.promote_types(data.dtype, jnp.float32)
     x = (grid[:, 0].astype(wide) + 1) * (width - 1) / 2
     y = (grid[:, 1].astype(wide) + 1) * (height - 1) / 2

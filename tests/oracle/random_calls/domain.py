@@ -62,6 +62,11 @@ def _finite_first(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
     return bool((np.abs(inputs[0].astype(np.float64)) < 1e9).all())
 
 
+def _lengths(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
+    axis = int(attrs.get("axis", 0))
+    return len(inputs) < 2 or axis not in (0, 1) or _between(inputs[1], 1, inputs[0].shape[axis] + 1)
+
+
 # Operators -> whether the inputs are ones for which MXNet's answer means something.
 INSIDE: dict[str, Inside] = {
     **dict.fromkeys(
@@ -71,11 +76,11 @@ INSIDE: dict[str, Inside] = {
     "CTCLoss": _ctc,
     "_contrib_hawkesll": _hawkes,
     # Positions that are not finite become whatever the processor's conversion gives.
-    **dict.fromkeys(("Embedding", "_contrib_SparseEmbedding", "one_hot"), _finite_first),
     **dict.fromkeys(
-        ("take", "batch_take", "pick", "gather_nd", "BilinearSampler", "SequenceMask", "SequenceLast",
-         "SequenceReverse"), _finite_second
+        ("Embedding", "_contrib_SparseEmbedding", "one_hot", "_unravel_index", "_ravel_multi_index"), _finite_first
     ),
+    **dict.fromkeys(("take", "batch_take", "pick", "gather_nd", "BilinearSampler"), _finite_second),
+    **dict.fromkeys(("SequenceMask", "SequenceLast", "SequenceReverse"), _lengths),
 }  # fmt: skip
 
 
