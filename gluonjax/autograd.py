@@ -120,13 +120,24 @@ def _heads(heads: Any, head_grads: Any) -> list[tuple[Any, Any, Any]]:
             prepared.append((entry, value, None))
             continue
         if gradient.shape != head.shape:
-            raise MXNetError(f"backward: head gradient has shape {gradient.shape}, the head has shape {head.shape}")
+            gradient = _fitted(gradient, head)
         value = gradient._raw
         if value.dtype != head._cell.value.dtype:
             gradient = gradient.astype(head.dtype)
             value = gradient._raw
         prepared.append((entry, value, gradient._entry))
     return prepared
+
+
+def _fitted(gradient: NDArray, head: NDArray) -> NDArray:
+    """A head gradient of another shape than its head's, read in order as MXNet does; it may have elements to spare."""
+    if gradient.size < head.size:
+        raise MXNetError(
+            f"backward: head gradient has shape {gradient.shape}, the head has shape {head.shape}: "
+            f"{gradient.size} elements for {head.size}"
+        )
+    flat = gradient.reshape((-1,)) if gradient.size == head.size else gradient.reshape((-1,))[: head.size]
+    return flat.reshape(head.shape)
 
 
 @functools.lru_cache(maxsize=256)

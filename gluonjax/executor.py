@@ -208,6 +208,12 @@ class Executor:
                 array._write(value)
         return self.outputs
 
+    def _settle(self, train: bool, calls: int) -> None:
+        """Let that many forward passes run in one tier of the engine."""
+        kernel = self._kernel(train)
+        if not kernel.host and self._ctx.is_host:
+            kernel.settle(self._gather(self._lowered(train), draw=False), calls)
+
     def _load(self, arrays: Mapping[str, Any]) -> None:
         table = self.arg_dict
         for name, array in arrays.items():

@@ -62,6 +62,7 @@ ORDER = (
 UPWARD = {
     ("ndarray", "autograd"): "NDArray.backward is a method of the array and a walk of the tape",
     ("ndarray", "base"): "an error class whose public home is mx.base, which needs ndarray's null object",
+    ("ndarray", "image"): "nd._internal has the picture functions under the names that 1.9.1 registers",
     ("ndarray", "numpy"): "as_np_ndarray makes an array of the class that derives from NDArray",
     ("autograd", "symbol"): "get_symbol answers with a Symbol",
     ("_legacy_operator", "operator"): "NumpyOp and NDArrayOp run as a CustomOp",

@@ -60,12 +60,13 @@ def _any_failed(values: Sequence[Any]) -> bool:
 class _Plan:
     """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
 
-    __slots__ = ("program", "rent", "structs")
+    __slots__ = ("program", "rent", "settled", "structs")
 
     def __init__(self, program: Any, structs: Any) -> None:
         self.program = program
         self.structs = structs
         self.rent = 0
+        self.settled = False
 
 
 def _signature(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -147,9 +148,14 @@ class Kernel:
             operands = values if plain else self._ready(values)
             if operands is not None:
                 started = perf_counter_ns()
-                results = program(operands)
+                try:
+                    results = program(operands)
+                except MXNetError:
+                    raise
+                except Exception as error:
+                    raise self._explain(error, values) from error
                 rent = plan.rent + perf_counter_ns() - started - LAUNCH_NS
-                if rent > PRICE_NS:
+                if rent > PRICE_NS and not plan.settled:
                     plan.program = None
                 plan.rent = rent if rent > 0 else 0
                 return results
@@ -191,6 +197,21 @@ class Kernel:
         if plan is None:
             plan = self._make_plan(signature, values)
         return plan.program is not None
+
+    def settle(self, values: Sequence[Any], calls: int) -> None:
+        """Choose the tier now for that many calls with such values, and keep it.
+
+        The tiers differ in the last bit, which differences of nearby results (numeric gradients) would show.
+        """
+        signature = _signature(values)
+        plan = self._plans.get(signature) or self._make_plan(signature, values)
+        operands = None if plan.program is None else self._ready(values)
+        if plan.program is not None and operands is not None:
+            started = perf_counter_ns()
+            plan.program(operands)
+            if (perf_counter_ns() - started - LAUNCH_NS) * calls > PRICE_NS:
+                plan.program = None
+        plan.settled = True
 
     def _run_compiled(self, values: Sequence[Any], device: Any) -> tuple[Any, ...]:
         pending = False

@@ -237,7 +237,7 @@ def bounds_problem(name: str, attrs: Attrs, inputs: Sequence[Any]) -> str | None
             outside = row[(row < -size) | (row >= size)]
             if outside.size:
                 return (
-                    f"{name}: index {int(outside.flat[0])} is out of bounds for axis {axis} with size {size}"
+                    f"{name}: index {outside.flat[0]:.0f} is out of bounds for axis {axis} with size {size}"
                 )
     return None
 

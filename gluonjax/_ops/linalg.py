@@ -7,13 +7,15 @@ for).
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
 from gluonjax._ops.dot import contract
-from gluonjax._ops.opdef import check, operator
+from gluonjax._ops.opdef import Attrs, check, operator
 from gluonjax._ops.shape_rules import normalize_axis
 
 
@@ -35,9 +37,7 @@ def _matmul(left: Array, right: Array, transpose_a: bool = False, transpose_b: b
 
 
 def _triangle(matrix: Array, lower: bool) -> Array:
-    rows, columns = (
-        lax.broadcasted_iota(np.dtype(np.int32), matrix.shape, matrix.ndim - axis) for axis in (2, 1)
-    )
+    rows, columns = (lax.broadcasted_iota(np.dtype(np.int32), matrix.shape, matrix.ndim - axis) for axis in (2, 1))
     keep = lax.ge(rows, columns) if lower else lax.le(rows, columns)
     return lax.select(keep, matrix, lax.full_like(matrix, 0))
 
@@ -67,8 +67,7 @@ def _rows_last_but_one(name: str, axis: int, *arrays: Array) -> tuple[list[Array
     ndim = arrays[0].ndim
     check(
         ndim >= 2 and all(array.ndim == ndim for array in arrays),
-        f"{name}: all inputs need the same number of dimensions, two or more, got "
-        f"{[a.shape for a in arrays]}",
+        f"{name}: all inputs need the same number of dimensions, two or more, got {[a.shape for a in arrays]}",
     )
     position = normalize_axis(axis, ndim, name)
     check(
@@ -83,8 +82,7 @@ def _rows_last_but_one(name: str, axis: int, *arrays: Array) -> tuple[list[Array
 def _gemm(name: str, left: Array, right: Array, transpose_a: bool, transpose_b: bool, alpha: float) -> Array:
     check(
         left.shape[:-2] == right.shape[:-2],
-        f"{name}: Shapes of inputs 0, 1 must be the same, except on row/col axis, got {left.shape} and "
-        f"{right.shape}",
+        f"{name}: Shapes of inputs 0, 1 must be the same, except on row/col axis, got {left.shape} and {right.shape}",
     )
     inner, other = left.shape[-2 if transpose_a else -1], right.shape[-1 if transpose_b else -2]
     check(
@@ -353,7 +351,18 @@ def npi_det(A: Array) -> Array:
     return jnp.linalg.det(A)
 
 
-@operator("_linalg_slogdet", aliases=("linalg_slogdet",), outputs=("output0", "output1"))
+def _slogdet_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict[str, Array]:
+    """The transposed inverse for the logarithm; zero for a singular matrix, as MXNet has it."""
+    matrix = inputs.A
+    flat = (*matrix.shape[:-2], 1, 1)
+    singular = jnp.broadcast_to(jnp.reshape(outputs.output0 == 0, flat), matrix.shape)
+    unit = jnp.broadcast_to(jnp.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape)
+    inverse = _swap(jnp.linalg.inv(lax.select(singular, unit, matrix)))
+    product = jnp.reshape(head.output1, flat) * inverse
+    return {"A": lax.select(singular, lax.full_like(product, 0), product)}
+
+
+@operator("_linalg_slogdet", aliases=("linalg_slogdet",), outputs=("output0", "output1"), grad=_slogdet_gradient)
 def slogdet(A: Array) -> tuple[Array, Array]:
     """The signs and the logarithms of the absolute values of determinants.
 
@@ -368,7 +377,7 @@ def slogdet(A: Array) -> tuple[Array, Array]:
     return _vector_of_numbers(sign), _vector_of_numbers(logarithm)
 
 
-@operator("_npi_slogdet", outputs=("output0", "output1"))
+@operator("_npi_slogdet", outputs=("output0", "output1"), grad=_slogdet_gradient)
 def npi_slogdet(A: Array) -> tuple[Array, Array]:
     """The signs and the logarithms of the absolute values of determinants, with NumPy's shapes.
 

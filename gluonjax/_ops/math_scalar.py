@@ -48,7 +48,8 @@ register_scalar(
         Row(
             "_rminus_scalar", lambda data, scalar: lax.sub(scalar, data), "scalar - data.", ("_RMinusScalar",)
         ),
-        Row("_mul_scalar", lax.mul, "data * scalar.", ("_MulScalar",)),
+        # MXNet's gradient node of gradientmultiplier, which nd.contrib shows, multiplies.
+        Row("_mul_scalar", lax.mul, "data * scalar.", ("_MulScalar", "_contrib_backward_gradientmultiplier")),
         Row("_div_scalar", _divide, "data / scalar; whole numbers are cut off toward zero.", ("_DivScalar",)),
         Row(
             "_rdiv_scalar",

@@ -289,7 +289,8 @@ def smooth_l1(data: Array, *, scalar: Traced = 1.0) -> Array:  # type: ignore[as
     def curve(x: Array) -> Array:
         squared = scalar_like(scalar, x.dtype) ** 2
         size = absolute(x)
-        return lax.select(size < 1 / squared, x * x * squared * 0.5, size - 0.5 / squared)
+        near = lax.min(size, lax.broadcast(1 / squared, size.shape))
+        return near * near * squared * 0.5 + (size - near)
 
     return in_floating_point(curve)(data)
 
@@ -375,6 +376,8 @@ def amp_multicast(*data: Array, num_outputs: int, cast_narrow: bool = False) -> 
     halves = sorted(types - {AMP_TYPES[0]}, key=str)
     if cast_narrow and halves:
         target = halves[-1]
+    elif AMP_TYPES[0] not in types and data[0].dtype == "float64":
+        target = data[0].dtype  # MXNet starts from the first array's type
     else:
         target = halves[0] if len(types) == 1 and halves else AMP_TYPES[0]
     return tuple(lax.convert_element_type(x, target) if x.dtype in AMP_TYPES else x for x in data)

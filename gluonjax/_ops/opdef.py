@@ -26,6 +26,7 @@ from jax import lax
 
 from gluonjax._base.attrs import TRACED, AttributeTextError, Kind, kind_of
 from gluonjax._base.errors import MXNetError, OperatorError, did_you_mean
+from gluonjax._ops.bounds import BOUNDS, check_bounds
 
 Shape = tuple[int | None, ...]
 
@@ -162,6 +163,8 @@ class OpDef:
                 )
             else:
                 parsed[attr.name] = attr.default
+        if self.name in BOUNDS:
+            check_bounds(self.name, parsed, where)
         return parsed
 
     def pure(self, attrs: Attrs, train: bool, traced: tuple[str, ...] = ()) -> Callable[..., tuple[Any, ...]]:

@@ -174,7 +174,7 @@ for _row in SGD_FORMS:
 
 def _adamw_all(name: str, data: tuple[Array, ...], master: bool, attrs: dict[str, Any]) -> Updates:
     batch = groups(name, data, 5 if master else 4, 1, attrs["num_weights"])
-    scale = lax.reshape(data[-1], ())
+    scale = rules.first_number(data[-1])
     rates = [per_weight(name, what, attrs[what], len(batch)) for what in ("lrs", "wds", "etas")]
     scalars = [dict(lr=lr, wd=wd, eta=eta, rescale_grad=scale) for lr, wd, eta in zip(*rates)]
     static = dict(clip=attrs["clip_gradient"], **{n: attrs[n] for n in ("beta1", "beta2", "epsilon")})
@@ -306,6 +306,8 @@ def multi_lars(
     Returns:
         Learning rates, like lrs.
     """
+    shapes = [array.shape for array in (lrs, weights_sum_sq, grads_sum_sq, wds)]
+    check(len(set(shapes)) == 1, f"multi_lars: all inputs must have one shape, got {shapes}")
     scale = lax.convert_element_type(rescale_grad, lrs.dtype)
     return rules.lars_rate(
         lrs, lax.sqrt(weights_sum_sq), lax.sqrt(grads_sum_sq), wds, scale, eta=eta, eps=eps

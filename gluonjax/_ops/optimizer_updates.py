@@ -234,7 +234,7 @@ def adamw_update(
     Returns:
         The new weight.
     """
-    scalars = dict(lr=lr, wd=wd, eta=eta, rescale_grad=lax.reshape(rescale_grad, ()))
+    scalars = dict(lr=lr, wd=wd, eta=eta, rescale_grad=rules.first_number(rescale_grad))
     return _step(rules.adamw, weight, grad, {"mean": mean, "var": var}, scalars,
                  clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon)  # fmt: skip
 
@@ -255,7 +255,7 @@ def mp_adamw_update(
     Returns:
         The new weight, rounded from the new master.
     """
-    scalars = dict(lr=lr, wd=wd, eta=eta, rescale_grad=lax.reshape(rescale_grad, ()))
+    scalars = dict(lr=lr, wd=wd, eta=eta, rescale_grad=rules.first_number(rescale_grad))
     return _step(rules.adamw, weight, grad, {"mean": mean, "var": var}, scalars, master=weight32,
                  clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon)  # fmt: skip
 

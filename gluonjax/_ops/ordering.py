@@ -20,8 +20,44 @@ FLOAT32 = np.dtype(np.float32)
 INT32 = np.dtype(np.int32)
 
 
+# From this many elements on, a CPU sorts packed keys: XLA's sort of pairs calls a comparison for each.
+LARGE = 1 << 14
+# The same bits as whole numbers, for the dtypes that fit into half of a key.
+_BITS = {4: np.dtype(np.int32), 2: np.dtype(np.int16), 1: np.dtype(np.int8)}
+
+
+def _packed_order(data: Array, axis: int, is_ascend: bool) -> Array:
+    """The int32 positions of the sorted elements: one sort of numbers that hold an element's rank and position."""
+    if jnp.issubdtype(data.dtype, jnp.floating):
+        signed = _BITS[data.dtype.itemsize]
+        largest = np.iinfo(signed).max
+        bits = lax.bitcast_convert_type(jnp.where(data == 0, jnp.zeros((), data.dtype), data), signed)
+        rank = jnp.where(data != data, largest, jnp.where(bits < 0, bits ^ largest, bits))
+    else:
+        rank = data
+    wide = rank.astype(np.int64)
+    position = lax.broadcasted_iota(np.dtype(np.int64), data.shape, axis)
+    # Ties keep their order of position in both directions.
+    keys = lax.sort(((wide if is_ascend else ~wide) << 32) | position, dimension=axis)
+    return (keys & np.int64(0xFFFFFFFF)).astype(INT32)
+
+
+def _sorted_by_packing(data: Array, axis: int, is_ascend: bool) -> tuple[Array, Array]:
+    indices = _packed_order(lax.stop_gradient(data), axis, is_ascend)
+    return jnp.take_along_axis(data, indices, axis=axis), indices
+
+
 def ordered(data: Array, axis: int, is_ascend: bool) -> tuple[Array, Array]:
     """The values sorted along an axis, and the int32 positions that they came from."""
+    if data.size < LARGE or data.dtype.itemsize > 4 or data.dtype == bool:
+        return _sorted_pairs(data, axis, is_ascend)
+    return lax.platform_dependent(
+        data, cpu=lambda array: _sorted_by_packing(array, axis, is_ascend),
+        default=lambda array: _sorted_pairs(array, axis, is_ascend),
+    )  # fmt: skip
+
+
+def _sorted_pairs(data: Array, axis: int, is_ascend: bool) -> tuple[Array, Array]:
     positions = lax.broadcasted_iota(INT32, data.shape, axis)
     if not is_ascend:
         # Sorting the mirrored array upwards and mirroring the result keeps ties in their order.
@@ -52,6 +88,8 @@ def sort(data: Array, *, axis: int | None = -1, is_ascend: bool = True) -> Array
         The sorted array.
     """
     data, position = _flat_or_axis(data, axis, "sort")
+    if data.size >= LARGE:
+        return ordered(data, position, is_ascend)[0]
     if not is_ascend:
         return lax.rev(lax.sort(data, dimension=position), (position,))
     return lax.sort(data, dimension=position)
@@ -118,15 +156,14 @@ def topk(
 
 def _largest(data: Array, axis: int, count: int, is_ascend: bool) -> tuple[Array, Array]:
     floats = jnp.issubdtype(data.dtype, jnp.floating)
-    if axis == data.ndim - 1 and not is_ascend and floats and count < data.shape[axis]:
-        values, indices = lax.top_k(data, count)
-        return values, indices.astype(INT32)
+    if not is_ascend and floats and count < data.shape[axis]:
+        values, indices = lax.top_k(jnp.moveaxis(data, axis, -1), count)
+        return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis).astype(INT32)
     values, indices = ordered(data, axis, is_ascend)
     return lax.slice_in_dim(values, 0, count, axis=axis), lax.slice_in_dim(indices, 0, count, axis=axis)
 
 
 def _mask(data: Array, axis: int, count: int, is_ascend: bool) -> Array:
-    order = ordered(data, axis, is_ascend)[1]
-    # The rank of an element is where its position stands in that order.
-    rank = lax.sort((order, lax.broadcasted_iota(INT32, data.shape, axis)), dimension=axis, num_keys=1)[1]
-    return lax.lt(rank, lax.full_like(rank, count)).astype(data.dtype)
+    chosen = _largest(data, axis, count, is_ascend)[1]
+    mask = jnp.zeros(data.shape, data.dtype)
+    return jnp.put_along_axis(mask, chosen, jnp.ones((), data.dtype), axis=axis, inplace=False)

@@ -155,7 +155,7 @@ def slice_channel(
 
 
 def _split_v2_outputs(attrs: Attrs) -> tuple[str, ...]:
-    return _numbered_outputs(attrs.sections or len(attrs.indices))
+    return _numbered_outputs(attrs.sections if attrs.sections > 0 else len(attrs.indices))
 
 
 @operator("_split_v2", aliases=("_npi_split",), outputs=_split_v2_outputs)

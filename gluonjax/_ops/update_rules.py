@@ -46,6 +46,11 @@ def bounded(array: Array, limit: float | None) -> Array:
     return lax.clamp(-bound, array, bound)
 
 
+def first_number(array: Array) -> Array:
+    """The first element, 0-d: MXNet reads one number, whatever the array's shape."""
+    return lax.reshape(array if array.size == 1 else lax.slice(lax.reshape(array, (array.size,)), (0,), (1,)), ())
+
+
 def working_dtype(*dtypes: Any) -> np.dtype:
     """The dtype to compute in: half precisions accumulate in float32."""
     widest = np.dtype(jnp.result_type(*dtypes))
@@ -264,7 +269,7 @@ def lamb_step(
 
     A step scaled by the ratio of norms (0-d, or shape (1,)); a zero norm means 1.
     """
-    size, length = (lax.reshape(norm, ()) for norm in (weight_norm, direction_norm))
+    size, length = (first_number(norm) for norm in (weight_norm, direction_norm))
     if lower_bound is not None and lower_bound >= 0:
         size = lax.max(size, np.asarray(lower_bound, size.dtype))
     if upper_bound is not None and upper_bound >= 0:

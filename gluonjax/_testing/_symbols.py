@@ -119,6 +119,8 @@ def numeric_grad(
     for name, value in location.items():
         if executor.arg_dict[name].stype == "default":
             put(name, to_numpy(value))
+    elements = sum(np.size(value) for value in map(to_numpy, location.values()) if value.dtype.kind == "f")
+    executor._settle(use_forward_train, 2 * elements)
     gradients: Arrays = {}
     for name, value in location.items():
         base = np.array(to_numpy(value), order="C")

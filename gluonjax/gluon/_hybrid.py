@@ -18,11 +18,13 @@ from gluonjax.gluon._trace import (
     flatten,
     kind_of_inputs,
     mode_key,
+    operators_on_values,
     tensors,
     trace_block,
     warn_not_compiled,
 )
 from gluonjax.gluon.block import Block, BlockForwardMissing
+from gluonjax.gluon.utils import shape_is_known
 from gluonjax.ndarray import NDArray
 from gluonjax.symbol import Symbol
 
@@ -122,7 +124,8 @@ class HybridBlock(Block):
         except DeferredInitializationError:
             self._infer_from(trace.inputs, trace.output, leaves, "shape", "infer_shape", "shape")
             for parameter in used:
-                parameter._finish_deferred_init()
+                if not trace.needs_values or shape_is_known(parameter.shape):
+                    parameter._finish_deferred_init()
 
     def _deferred_infer_shape(self, *args: Any) -> None:
         try:
@@ -151,13 +154,16 @@ class HybridBlock(Block):
     ) -> None:
         used = set(output.list_inputs())
         known = {v.name: getattr(leaf, of_input) for v, leaf in zip(inputs, leaves) if v.name in used}
+        if of_input == "shape" and operators_on_values(output):
+            # What follows an operator whose output shape depends on values waits until it runs.
+            method = "infer_shape_partial"
         arguments, _, auxiliary = getattr(output, method)(**known)
         if arguments is None:
             raise ArgumentError(f"the {of_input}s of {known} do not determine the parameters of {self.name}")
         found = dict(zip(output.list_arguments(), arguments))
         found.update(zip(output.list_auxiliary_states(), auxiliary))
         for name, parameter in self.collect_params().items():
-            if name in found:
+            if name in found and found[name] is not None and found[name] != ():
                 setattr(parameter, of_parameter, found[name])
 
     # -- running -------------------------------------------------------------------------------------------------

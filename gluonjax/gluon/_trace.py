@@ -225,11 +225,16 @@ def trace_block(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shape
     return Trace(variables, output, out_format, by_shape)
 
 
+def operators_on_values(output: Symbol) -> list[str]:
+    """Names of the operators whose output shapes depend on values, which cannot be compiled."""
+    return sorted({node.op.name for node in output._graph.order if node.op is not None and node.op.host})
+
+
 def warn_not_compiled(block: Any, trace: Trace) -> None:
     """Say once that a block runs eagerly because of what it contains."""
-    names = sorted({node.op.name for node in trace.output._graph.order if node.op is not None and node.op.host})
+    names = ", ".join(operators_on_values(trace.output))
     warnings.warn(
-        f"{block.name}: runs without compilation, because the output shape of {', '.join(names)} depends on values",
+        f"{block.name}: runs without compilation, because the output shape of {names} depends on values",
         stacklevel=4,
     )
 

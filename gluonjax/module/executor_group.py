@@ -306,7 +306,7 @@ class DataParallelExecutorGroup:
         if not self.inputs_need_grad:
             raise ModuleStateError("get_input_grads: bind with inputs_need_grad=True first")
         self._settle()
-        arrays = [self.grads[name] for name in self.data_names]
+        arrays = [self.grads.get(name) for name in self.data_names]  # None where grad_req is "null"
         return self._shown(arrays, [self.input_axes[name] for name in self.data_names], merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
@@ -316,10 +316,13 @@ class DataParallelExecutorGroup:
             [self.args[name] for name in self.state_names], [0] * len(self.state_names), merge_multi_context
         )
 
-    def _shown(self, arrays: list[NDArray], axes: Sequence[int], merged: bool) -> list[Any]:
+    def _shown(self, arrays: Sequence[NDArray | None], axes: Sequence[int], merged: bool) -> list[Any]:
         if merged:
             return list(arrays)
-        return [deal(array, axis, self.slices, self.contexts) for array, axis in zip(arrays, axes)]
+        return [
+            [None] * len(self.contexts) if array is None else deal(array, axis, self.slices, self.contexts)
+            for array, axis in zip(arrays, axes)
+        ]
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         """Set the state inputs: to given arrays, or all to one number."""

@@ -23,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench.add_argument("--only", metavar="NAME", help="only workloads whose name contains this, e.g. LeNet")
     bench.add_argument("--tiny", action="store_true", help="sizes for a try: seconds in all, times without meaning")
     bench.add_argument("--device", choices=("cpu", "gpu"), help="default: the GPU if JAX sees one")
+    operators = commands.add_parser("ops", help="which operators of MXNet 1.9.1 are here")
+    operators.add_argument("--missing", action="store_true", help="name those that are not")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     if options.command == "run":
@@ -37,6 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from gluonjax.port.bench import bench as measure
 
         return measure(options.only, options.tiny, options.device)
+    if options.command == "ops":
+        from gluonjax.port.operators import show
+
+        return show(options.missing)
     return 2
 
 

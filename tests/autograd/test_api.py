@@ -263,8 +263,8 @@ def test_wrong_head_gradients():
         y = x * 2
     with pytest.raises(ValueError):
         autograd.backward([y], [None, None])
-    with pytest.raises(mx.MXNetError, match="shape"):
-        y.backward(nd.ones((3,)))
+    with pytest.raises(mx.MXNetError, match="1 elements for 2"):
+        y.backward(nd.ones((1,)))
 
 
 # -- graphs that are gone ------------------------------------------------------------------------------------
@@ -511,3 +511,14 @@ def test_get_symbol():
     assert any(np.allclose(output, y.asnumpy()) for output in outputs)
     with pytest.raises(mx.MXNetError):
         autograd.get_symbol(nd.ones((1,)))
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (4, 2)])
+def test_head_gradient_of_another_shape_is_read_in_order(shape):
+    x = mx.nd.arange(6).reshape((3, 2))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * 2
+    y.backward(mx.nd.arange(1, 1 + int(np.prod(shape))).reshape(shape))
+    assert x.grad.asnumpy().ravel().tolist() == [2, 4, 6, 8, 10, 12]
+

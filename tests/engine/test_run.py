@@ -312,3 +312,14 @@ print(mx.nd.array([1, 2]).exp().sum().asscalar() > 10, counters.interpreted, cou
 """
     done = python(code, GLUONJAX_COLD_TIER="0")
     assert done.stdout.split() == ["True", "0", "True"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("calls", "interpreted"), [(10, True), (10**7, False)])
+def test_a_settled_kernel_keeps_its_tier(calls, interpreted, monkeypatch):
+    values = [normal(2, 3)]
+    kernel = Kernel("twice", lambda x: (x + x,))
+    kernel.settle(values, calls)
+    monkeypatch.setattr(run, "PRICE_NS", -(10**9))
+    for _ in range(3):
+        kernel.run(values, True)
+        assert kernel.interprets(values) is interpreted

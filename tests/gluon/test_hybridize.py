@@ -275,3 +275,36 @@ def test_open_shapes_are_inferred_once_for_each_set_of_shapes(monkeypatch):
     for batch in (4, 4, 5, 4, 5):
         assert net(mx.nd.ones((batch, 2, 2))).shape == (batch, 2, 3)
     assert len(calls) == 2
+
+
+class KeepPositive(gluon.HybridBlock):
+    """The rows whose sum is positive."""
+
+    def hybrid_forward(self, F, x):
+        return F.contrib.boolean_mask(x, x.sum(axis=1) > 0)
+
+
+def test_a_block_whose_output_shape_depends_on_values_runs_uncompiled_and_says_so_once():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(3), KeepPositive(), gluon.nn.Dense(2))  # every layer waits for its input's shape
+    net.initialize()
+    net.hybridize()
+    batches = [nd.array(np.random.RandomState(seed).normal(size=(6, 4))) for seed in range(3)]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = []
+        for batch in batches:
+            with mx.autograd.record():
+                result = net(batch)
+            result.backward()
+            found.append((result.asnumpy(), net[0].weight.grad().asnumpy()))
+    own = [str(warning.message) for warning in said if str(warning.message).startswith(net.name)]
+    assert len(own) == 1 and "_contrib_boolean_mask" in own[0] and "runs without compilation" in own[0]
+    net.hybridize(False)
+    for batch, (output, gradient) in zip(batches, found):
+        with mx.autograd.record():
+            result = net(batch)
+        result.backward()
+        np.testing.assert_allclose(output, result.asnumpy(), rtol=1e-6)
+        np.testing.assert_allclose(gradient, net[0].weight.grad().asnumpy(), rtol=1e-5)
+    assert len({output.shape for output, _ in found}) > 1

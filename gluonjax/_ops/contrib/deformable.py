@@ -91,7 +91,10 @@ def _convolve(
     kernels = weight.astype(wide).reshape(groups, filters // groups, channels // groups * points)
     result = jnp.einsum("gfk,bgkn->bgfn", kernels, windows, precision=lax.Precision.HIGHEST)
     result = result.reshape(batch, filters, rows, columns).astype(data.dtype)
-    return result if bias is None else result + bias[:, None, None]
+    if bias is None:
+        return result
+    check(bias.shape == (filters,), f"{name}: bias must be {(filters,)}, got {bias.shape}")
+    return result + bias[:, None, None]
 
 
 @operator("_contrib_DeformableConvolution", active_inputs=_inputs("data", "offset", "weight"), param_shapes=_shapes)

@@ -182,6 +182,7 @@ def calibrate_entropy(hist: Array, hist_edges: Array, *, num_quantized_bins: int
     """
     counts, edges = np.asarray(hist, np.float32), np.asarray(hist_edges, np.float32)
     check(edges.size == counts.size + 1, f"calibrate_entropy: {counts.size} bins need {counts.size + 1} edges")
+    check(num_quantized_bins > 0, f"calibrate_entropy: num_quantized_bins must be positive, got {num_quantized_bins}")
     middle, half = counts.size // 2, num_quantized_bins // 2
     check(half <= middle, f"calibrate_entropy: num_quantized_bins={num_quantized_bins} exceeds {counts.size} bins")
     best = (np.float32(np.finfo(np.float32).max), edges[min(middle + half + 1, counts.size)])

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.contrib._roi_sampling import Grid, pool
 from gluonjax._ops.contrib.interpolation import bilinear, over_regions, round_half_away, single, triangle_weights
 from gluonjax._ops.nn.spatial import bin_edges, check_regions, span_mask
 from gluonjax._ops.opdef import Attrs, check, operator
@@ -42,11 +43,9 @@ def roi_align(
         ``(regions, channels, rows, columns)``.
     """
     check_regions("ROIAlign", data, rois)
-    check(0 <= spatial_scale <= 1, f"ROIAlign: value {spatial_scale} for Parameter spatial_scale exceed bound [0,1]")
     rows, columns = _pair("ROIAlign", pooled_size)
-    channels, height, width = data.shape[1:]
-    bins = rows * columns
     if position_sensitive:
+        channels, bins = data.shape[1], rows * columns
         check(
             channels % bins == 0,
             f"ROIAlign: with position_sensitive, {channels} channels must be a multiple of {bins} bins",
@@ -54,6 +53,26 @@ def roi_align(
     wide = jnp.promote_types(data.dtype, jnp.float32)
     rois, spatial_scale = lax.stop_gradient(rois).astype(wide), single(spatial_scale)
     images = data.astype(wide)
+
+    if position_sensitive:
+        result = _by_products(images, rois, (rows, columns), spatial_scale, sample_ratio, True, aligned)
+        return result.astype(data.dtype)
+    grid = Grid(images.shape, rows, columns, spatial_scale, sample_ratio, aligned)
+    result = lax.platform_dependent(
+        images, rois, cpu=lambda *arrays: pool(grid, *arrays),
+        default=lambda *arrays: _by_products(*arrays, (rows, columns), spatial_scale, sample_ratio, False, aligned),
+    )  # fmt: skip
+    return result.astype(data.dtype)
+
+
+def _by_products(
+    images: Array, rois: Array, size: tuple[int, int], spatial_scale: float, sample_ratio: int,
+    position_sensitive: bool, aligned: bool,
+) -> Array:  # fmt: skip
+    """ROIAlign as products of the images with weights of rows and columns."""
+    batch, channels, height, width = images.shape
+    rows, columns = size
+    bins, wide = rows * columns, images.dtype
 
     def axis_weights(low: Array, high: Array, count: int, size: int) -> Array:
         shift = 0.5 if aligned else 0.0
@@ -65,13 +84,12 @@ def roi_align(
             return triangle_weights(start, step, sample_ratio, count, size, 0)
         return triangle_weights(start, step, lax.ceil(step), count, size, _NEAR)
 
-    batch = data.shape[0]
     # Few images: one product of all regions' row weights with all rows of all images, the channels together.
     together = batch <= _FEW_IMAGES and not position_sensitive
     lines = images.transpose(0, 2, 3, 1).reshape(batch * height, width * channels) if together else images
     exact = lax.Precision.HIGHEST
 
-    def pool(roi: Array) -> Array:
+    def of_region(roi: Array) -> Array:
         box = roi[1:]
         number = roi[0].astype(jnp.int32)
         of_rows = axis_weights(box[1], box[3], rows, height)
@@ -91,7 +109,7 @@ def roi_align(
         return jnp.where(number < 0, jnp.zeros((), wide), result)
 
     work = channels * rows * width if together else channels * height * width
-    return over_regions(pool, (rois,), work).astype(data.dtype)
+    return over_regions(of_region, (rois,), work)
 
 
 @operator("_contrib_RROIAlign", dtypes="same")
@@ -174,8 +192,14 @@ def psroi_pooling(
         f"PSROIPooling: data has {channels} channels, wanted output_dim * group_size ** 2 = "
         f"{output_dim * groups * groups}",
     )
+    batch = data.shape[0]
     rois, spatial_scale = lax.stop_gradient(rois), single(spatial_scale)
     group = _groups(pooled_size, pooled_size, groups)
+    parts = data.reshape(batch, output_dim, groups, groups, height, width)
+    if groups != pooled_size:
+        parts = parts[:, :, group][:, :, :, group]
+    # One product for each row of bins, over the lines of all images at once.
+    lines = parts.transpose(2, 0, 4, 1, 3, 5).reshape(pooled_size, batch * height, output_dim * pooled_size * width)
 
     def pool(roi: Array) -> Array:
         left, top = round_half_away(roi[1:3]) * spatial_scale
@@ -187,13 +211,15 @@ def psroi_pooling(
         low_x, high_x = bin_edges(left, step_x, pooled_size, zero, width)
         of_rows = span_mask(low_y, high_y, height).astype(data.dtype)
         of_columns = span_mask(low_x, high_x, width).astype(data.dtype)
-        image = lax.dynamic_index_in_dim(data, roi[0].astype(jnp.int32), keepdims=False)
-        parts = image.reshape(output_dim, groups, groups, height, width)[:, group][:, :, group]
-        total = jnp.einsum("cpqhw,ph,qw->cpq", parts, of_rows, of_columns, precision=lax.Precision.HIGHEST)
+        own = (jnp.arange(batch, dtype=jnp.int32) == roi[0].astype(jnp.int32)).astype(data.dtype)
+        spread = (own[:, None] * of_rows[:, None, :]).reshape(pooled_size, batch * height)
+        narrow = jnp.einsum("pl,plx->px", spread, lines, precision=lax.Precision.HIGHEST)
+        narrow = narrow.reshape(pooled_size, output_dim, pooled_size, width)
+        total = (narrow * of_columns).sum(axis=3).transpose(1, 0, 2)
         area = (of_rows.sum(axis=1)[:, None] * of_columns.sum(axis=1)).astype(data.dtype)
         return jnp.where(area > 0, total / jnp.maximum(area, 1), 0).astype(data.dtype)
 
-    return over_regions(pool, (rois,), channels * height * width)
+    return over_regions(pool, (rois,), output_dim * pooled_size * pooled_size * width)
 
 
 def _psroi_inputs(attrs: Attrs) -> tuple[str, ...]:

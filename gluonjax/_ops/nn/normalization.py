@@ -457,7 +457,7 @@ def l2_normalization(
     Returns:
         An array like ``data``; hidden, the norms.
     """
-    needed = 2 if mode == "instance" else 3
+    needed = 1 if mode == "instance" else 3
     check(
         data.ndim >= needed,
         f"L2Normalization: At lease {needed} dimensions required in {mode} mode, got {data.shape}",

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
-from gluonjax._ops.contrib.interpolation import bilinear, grid_axis, over_regions, round_half_away, single
+from gluonjax._ops.contrib.interpolation import bilinear, grid_axis, round_half_away, single
 from gluonjax._ops.nn.windows import pad_axes, strided_slice
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
 
@@ -53,7 +52,10 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spati
         of equal maxima receives the gradient.
     """
     check_regions("ROIPooling", data, rois)
-    check(len(pooled_size) == 2, f"ROIPooling: pooled_size={pooled_size} needs two numbers")
+    check(
+        len(pooled_size) == 2 and min(pooled_size) > 0,
+        f"ROIPooling: pooled_size={pooled_size} needs two positive numbers",
+    )
     return _pool_regions(data, lax.stop_gradient(rois), pooled_size, single(spatial_scale))
 
 
@@ -76,30 +78,6 @@ def _pool_regions_backward(bins: tuple[int, ...], scale: float, saved: Any, head
 _pool_regions.defvjp(_pool_regions_forward, _pool_regions_backward)
 
 
-def _stretch_maxima(images: Array, lowest: Array) -> tuple[Array, Array]:
-    """Maxima of stretches of 1, 2, 4, ... columns from each column on, and the columns where they are.
-
-    Args:
-        images: ``(batch, height, width, channels)``.
-
-    Returns:
-        Two arrays ``(levels, batch, height, width, channels)``.
-    """
-    width = images.shape[2]
-    column = lax.broadcasted_iota(jnp.int32, images.shape, 2)
-    values, columns = [images], [column]
-    reach = 1
-    while 2 * reach <= width:
-        value, place = values[-1], columns[-1]
-        edges = [(0, 0, 0), (0, 0, 0), (-reach, reach, 0), (0, 0, 0)]
-        other = lax.pad(value, lowest, edges)
-        left = value >= other
-        values.append(jnp.where(left, value, other))
-        columns.append(jnp.where(left, place, lax.pad(place, np.int32(0), edges)))
-        reach *= 2
-    return jnp.stack(values), jnp.stack(columns)
-
-
 def _find_maxima(
     data: Array, rois: Array, bins: tuple[int, ...], scale: float, with_place: bool
 ) -> tuple[Array, Array | None]:
@@ -107,8 +85,7 @@ def _find_maxima(
     batch, channels, height, width = data.shape
     rows, columns = bins
     lowest = jnp.asarray(-float(jnp.finfo(jnp.float32).max), data.dtype)
-    table, where = _stretch_maxima(jnp.moveaxis(data, 1, 3), lowest)
-    table, where = table.reshape(-1, channels), where.reshape(-1, channels)
+    pixels = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
     channel = jnp.arange(channels, dtype=jnp.int32)
 
     def pool(roi: Array) -> tuple[Array, Array]:
@@ -118,28 +95,32 @@ def _find_maxima(
         zero = jnp.zeros((), roi.dtype)
         low_y, high_y = bin_edges(zero, jnp.maximum(bottom - top + 1, 1) / rows, rows, top, height)
         low_x, high_x = bin_edges(zero, jnp.maximum(right - left + 1, 1) / columns, columns, left, width)
-        # A stretch of any length is two overlapping ones of a power of two.
-        length = jnp.maximum(high_x - low_x, 1)
-        level = 31 - lax.clz(length)
-        line = ((level * batch + image) * height + jnp.arange(height, dtype=jnp.int32)[:, None]) * width
-        first = line + jnp.minimum(low_x, width - 1)
-        second = line + jnp.clip(high_x - lax.shift_left(jnp.ones_like(level), level), 0, width - 1)
-        one, other = (jnp.take(table, index, axis=0, mode="clip") for index in (first, second))
-        values = jnp.maximum(one, other)
-        inside = span_mask(low_y, high_y, height)[:, :, None, None]
-        best = jnp.max(jnp.where(inside, values, lowest), axis=1)
+        tallest, widest = jnp.max(high_y - low_y), jnp.max(high_x - low_x)
+
+        def look(step: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
+            """One more pixel of every bin, line by line, so that the first of equal maxima stays."""
+            best, place = found
+            y, x = low_y[:, None] + step // widest, low_x[None, :] + step % widest
+            at = y * width + x
+            values = jnp.take(pixels, at + image * (height * width), axis=0, mode="clip")
+            larger = ((y < high_y[:, None]) & (x < high_x[None, :]))[:, :, None] & (values > best)
+            if with_place:
+                place = lax.select(larger, jnp.broadcast_to(at[:, :, None], best.shape), place)
+            return lax.select(larger, values, best), place
+
+        shape = (rows, columns, channels)
+        start = jnp.full(shape, lowest, data.dtype), jnp.zeros(shape if with_place else (), jnp.int32)
+        best, place = lax.fori_loop(0, jnp.maximum(tallest * widest, 0), look, start)
         empty = ((high_y <= low_y)[:, None] | (high_x <= low_x) | (number < 0) | (number >= batch))[:, :, None]
         result = jnp.where(empty, jnp.zeros((), data.dtype), best)
         if not with_place:
-            return result, jnp.zeros((), jnp.int32)
-        places = jnp.where(one >= other, *(jnp.take(where, index, axis=0, mode="clip") for index in (first, second)))
-        line_number = jnp.arange(height, dtype=jnp.int32)[:, None, None]
-        row = jnp.min(jnp.where(inside & (values == best[:, None]), line_number, height - 1), axis=1)
-        column = jnp.take_along_axis(places, row, axis=0)
-        place = ((image * channels + channel) * height + row) * width + column
-        return result, jnp.where(empty, -1, place)
+            return result, place
+        return result, jnp.where(empty, -1, (image * channels + channel) * (height * width) + place)
 
-    best, place = over_regions(pool, (rois,), channels * columns * (height + rows))
+    # A CPU is best at one region after the other, each with the steps that it needs; other devices at all together.
+    best, place = lax.platform_dependent(
+        rois, cpu=lambda all_rois: lax.map(pool, all_rois), default=lambda all_rois: jax.vmap(pool)(all_rois)
+    )
     best = jnp.moveaxis(best, 3, 1)
     return best, jnp.moveaxis(place, 3, 1) if with_place else None
 
@@ -166,6 +147,8 @@ def bilinear_sampler(data: Array, grid: Array, *, cudnn_off: bool | None = None)
 
 def _sample(data: Array, grid: Array) -> Array:
     height, width = data.shape[2:]
+    if height * width == 0:
+        return jnp.zeros((*data.shape[:2], *grid.shape[2:]), data.dtype)
     wide = jnp.promote_types(data.dtype, jnp.float32)
     x = (grid[:, 0].astype(wide) + 1) * (width - 1) / 2
     y = (grid[:, 1].astype(wide) + 1) * (height - 1) / 2

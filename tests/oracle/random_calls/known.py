@@ -1,0 +1,123 @@
+"""Differences from 1.9.1 that are meant: what ``gluonjax/_ops/DIFFERENCES.md`` lists, as rules over verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gluonjax._ops import registry
+from tests.samples._sample import Sample
+
+Condition = Callable[[Sample], bool]
+
+
+def whole(sample: Sample) -> bool:
+    """The inputs hold whole numbers (one at least)."""
+    return any(array.dtype.kind in "iub" for array in sample.inputs)
+
+
+def special(sample: Sample) -> bool:
+    """An input has a NaN, an infinity or a number that overflows when multiplied."""
+    with np.errstate(all="ignore"):
+        return any(not (np.abs(a.astype(np.float64)) < 1e15).all() for a in sample.inputs if a.size)
+
+
+def empty(sample: Sample) -> bool:
+    """An input has no elements."""
+    return any(array.size == 0 for array in sample.inputs)
+
+
+def half(sample: Sample) -> bool:
+    """An input is float16."""
+    return any(array.dtype == np.float16 for array in sample.inputs)
+
+
+def flattened(sample: Sample) -> bool:
+    """``axis=None``: the whole array is sorted."""
+    return str(sample.attrs.get("axis", -1)) == "None"
+
+
+def inner(sample: Sample) -> bool:
+    """More than two dimensions."""
+    return sample.inputs[0].ndim > 2
+
+
+@dataclass(frozen=True)
+class Known:
+    """A rule: which verdicts on which operators have which reason.
+
+    Args:
+        reason: why gluonjax differs; a heading or line of DIFFERENCES.md.
+        kinds: verdicts that it explains.
+        op: regular expression on the operator's own name.
+        text: regular expression that the explanation holds.
+        where: what holds for the call.
+    """
+
+    reason: str
+    kinds: tuple[str, ...]
+    op: str = ".*"
+    text: str = ""
+    where: Condition | None = None
+
+    def explains(self, sample: Sample, kind: str, text: str) -> bool:
+        """Whether the rule covers a verdict."""
+        return (
+            kind in self.kinds
+            and re.fullmatch(self.op, registry.get(sample.op).name) is not None
+            and re.search(self.text, text) is not None
+            and (self.where is None or self.where(sample))
+        )
+
+
+LENIENT, STRICT, WRONG = ("lenient",), ("strict",), ("wrong",)
+
+KNOWN: tuple[Known, ...] = (
+    Known("more dtypes", LENIENT, text=(
+        "only support|does not support|type_flag|default_type_flag|[dD]ata type|Unsupported data|FP16 gemm|kFloat32"
+        "|inferred type|Not implmented|Type inconsistent"
+    )),
+    Known("unused inputs are allowed", LENIENT, text="num_inputs == infered_num_inputs"),
+    Known("whole numbers written as floats", LENIENT, text="expect int but value='-?[0-9.]+'"),
+    Known("failing gradients that have an answer", LENIENT, op="sort|topk", text="_backward_topk"),
+    Known("negative axes", LENIENT, op="_np_cumsum|_contrib_boolean_mask", text="axis|index = "),
+    Known("empty arrays", LENIENT, where=empty),
+    Known("empty results", LENIENT, text="inferring shapes failed"),
+    Known("use_length=None means False", LENIENT, op="softmax", text="bad optional access"),
+    Known("arguments of 1.9.1's Embedding", LENIENT, op="_contrib_SparseEmbedding", text="sparse_grad"),
+    Known("LRN of any rank", LENIENT, op="LRN", text="dim == ndim"),
+    Known("labels and picture sizes are not inspected", LENIENT, op="_contrib_MultiBoxTarget|_contrib_Proposal"),
+    Known("inputs that do not fit are refused where 1.9.1 reads past their ends", STRICT, op=(
+        "_contrib_index_array|_contrib_interleaved_.*|transpose|reverse|Correlation|_contrib_PSROIPooling|"
+        "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|_split_v2|_linalg_.*|SpatialTransformer"
+    )),
+    Known("sizes of 0 are refused", STRICT, op="_contrib_AdaptiveAvgPooling2D|SpatialTransformer"),
+    Known("formulas of floating point refuse whole numbers", STRICT, where=whole),
+    Known("whole numbers: divisions by zero give 0, results that are not finite the nearest number", WRONG,
+          where=whole, op=(
+        "reciprocal|rcbrt|rsqrt|gamma|gammaln|log.*|_hypot.*|broadcast_hypot|_r?div_scalar|_r?mod_scalar|erfinv|arc.*|"
+        ".*_div|.*_mod|.*power.*|_DivScalar|expm1|exp|sinh|cosh|tan"
+    )),
+    Known("numbers that are not finite take other ways through a formula", WRONG, where=special),
+    Known("order of equal elements of a whole array", WRONG, op="sort|argsort|topk", where=flattened),
+    Known("gradients of products with a zero are exact", WRONG, op="prod|nanprod", text="grad0"),
+    Known("the gradient of 0 ** y is 0", WRONG, op="_power|broadcast_power|_rpower_scalar|elemwise_power", text="grad"),
+    Known("SoftmaxActivation of inner axes has its gradient", WRONG, op="SoftmaxActivation", where=inner),
+    Known("SoftmaxOutput(out_grad=True) multiplies the head gradient in", WRONG, op="SoftmaxOutput", text="grad"),
+    Known("indices of any rank are unravelled", WRONG, op="_unravel_index"),
+    Known("determinants of empty matrices are 1, gradients at singular ones exact", WRONG, op="_linalg_(slog)?det"),
+    Known("eigenvectors of equal eigenvalues are not unique", WRONG, op="_linalg_syevd"),
+    Known("init_output=False starts from 1, not from what the memory held", WRONG, op="multi_all_finite"),
+    Known("OpenCV's rounding: at most 1", WRONG, op="_image_resize"),
+    Known("flips move the middle line too", WRONG, op="_image_flip_.*"),
+    Known("one-sided derivatives at whole positions", WRONG, op="_contrib_.*Deformable.*", text="grad1"),
+    Known("empty arrays keep their dtype", WRONG, op="fill_element_0index", where=empty),
+)  # fmt: skip
+
+
+def reason_for(sample: Sample, kind: str, text: str) -> str | None:
+    """The reason of the first rule that covers a verdict, or None."""
+    return next((rule.reason for rule in KNOWN if rule.explains(sample, kind, text)), None)
