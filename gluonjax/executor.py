@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._engine.heads import needs_head
 from gluonjax._engine.lower import Lowered, lower
 from gluonjax._engine.merge import merge_equal
-from gluonjax._engine.run import Kernel, apply_pullback
+from gluonjax._engine.op_by_op import OpByOp
+from gluonjax._engine.profile import recorder
+from gluonjax._engine.run import Kernel, Pullback, apply_pullback
 from gluonjax._ops.opdef import zero_grad
 from gluonjax.ndarray import _sparse_graph
 from gluonjax.ndarray._creation import zeros
@@ -197,6 +200,11 @@ class Executor:
             lowered = self._lowered(train, True)
             results = self._kernel(train, True).run(values, self._ctx.is_host)
             self._report(lowered, values, results[count + len(self.aux_arrays) :])
+        elif recorder.op_by_op:
+            timed = OpByOp(lowered, values, self._ctx.is_host)
+            results = timed.forward()
+            if wanted:
+                self._pullback = Pullback(functools.partial(timed.backward, wanted=wanted))
         elif wanted and self._keeps_residuals(kernel, values):
             results, self._pullback = kernel.with_pullback(values, wanted, count)
         else:

@@ -60,19 +60,33 @@ class Lowered:
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The pure function. Trace it with 64-bit types enabled (``jax.enable_x64(True)``)."""
+        return self.execute(values, _Step.call)
+
+    @property
+    def output_places(self) -> list[tuple[int, int]]:
+        """For every output: which node of the graph's order, and which of its results."""
+        return self._outputs
+
+    @property
+    def variable_places(self) -> list[int]:
+        """For every argument and auxiliary state: which node of the graph's order it is."""
+        return self._arguments + self._auxiliary
+
+    def execute(self, values: Sequence[Any], call: Callable[[_Step, list[Any]], Sequence[Any]]) -> tuple[Any, ...]:
+        """Compute the function's results; ``call(step, values)`` runs one node."""
         key = None
         if self.key_count:
-            *values, key = values  # type: ignore[assignment]
-        places = self._arguments + self._auxiliary
+            *values, key = values
+        places = self.variable_places
         if len(values) != len(places):
             raise MXNetError(f"graph: got {len(values)} arrays for {len(places)} variables")
-        table: list[tuple[Any, ...]] = [()] * self._size
+        table: list[Sequence[Any]] = [()] * self._size
         for place, value in zip(places, values):
             table[place] = (value,)
         # Every reader sees the states of before this step; of several writers the last one counts.
         states = {place: table[place][0] for place in self._auxiliary}
         for step in self.steps:
-            step.run(table, states, key)
+            step.run(table, states, key, call)
         outputs = tuple(table[place][index] for place, index in self._outputs)
         internals = tuple(table[place][index] for place, index in self._internals)
         return outputs + tuple(states[place] for place in self._auxiliary) + internals
@@ -129,7 +143,7 @@ def bodies_of(node: Node, train: bool) -> tuple[Body, ...]:
 class _Step:
     """One node's call inside the function."""
 
-    __slots__ = ("count", "fn", "labels", "mutated", "node", "number", "place", "sources")
+    __slots__ = ("count", "fn", "kernel", "labels", "mutated", "node", "number", "place", "sources")
 
     def __init__(
         self,
@@ -143,6 +157,8 @@ class _Step:
         self.place = place
         self.sources = sources
         self.fn = fn
+        # Runs this node alone; made by who needs it.
+        self.kernel: Any = None
         self.count = node.output_count
         self.labels = node.input_labels
         # (which state, which of the results) for every rewritten input that is a variable
@@ -152,7 +168,15 @@ class _Step:
         ]  # fmt: skip
         self.number = number
 
-    def run(self, table: list[tuple[Any, ...]], states: dict[int, Any], key: Any) -> None:
+    def call(self, values: list[Any]) -> Sequence[Any]:
+        """The node's results, in the trace of the whole function."""
+        with jax.named_scope(self.node.name or self.node.op.name):  # type: ignore[union-attr]
+            return self.fn(*values)
+
+    def run(
+        self, table: list[Sequence[Any]], states: dict[int, Any], key: Any,
+        call: Callable[[_Step, list[Any]], Sequence[Any]],
+    ) -> None:  # fmt: skip
         values = [table[place][index] for place, index in self.sources]
         op = self.node.op
         assert op is not None
@@ -164,8 +188,7 @@ class _Step:
                 op.dtypes(dict(zip(self.labels, (np.dtype(v.dtype) for v in values))), self.node.parsed)
             if op.uses_key:
                 values.append(key + np.array([0, self.number], np.uint32) if self.number else key)
-            with jax.named_scope(self.node.name or op.name):
-                results = self.fn(*values)
+            results = call(self, values)
         except Exception as error:
             raise self._explain(error, values) from error
         table[self.place] = results[: self.count]
