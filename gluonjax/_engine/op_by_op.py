@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gluonjax._base.dtypes import is_floating
 from gluonjax._engine import lazy
+from gluonjax._engine.graph import Node
 from gluonjax._engine.lower import Lowered
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import ADD, Kernel
 from gluonjax._ops.opdef import zero_grad
+
+Seen = Callable[[Node, Sequence[Any], Sequence[Any], Mapping[int, Any]], None]
 
 
 class OpByOp:
@@ -44,12 +47,23 @@ class OpByOp:
         self._calls.append((step, kernel, values, results))
         return results
 
-    def backward(self, heads: Sequence[Any], wanted: Sequence[int]) -> list[Any]:
-        """Gradients of the wanted values for head gradients of the outputs (None: no gradient)."""
-        with recorder.graph():
-            return self._walk(heads, wanted)
+    def results(self) -> Iterator[tuple[Node, Sequence[Any]]]:
+        """Every operator's node with what it returned."""
+        for step, _, _, results in self._calls:
+            yield step.node, results[: step.count]
 
-    def _walk(self, heads: Sequence[Any], wanted: Sequence[int]) -> list[Any]:
+    def backward(self, heads: Sequence[Any], wanted: Sequence[int], seen: Seen | None = None) -> list[Any]:
+        """Gradients of the wanted values.
+
+        Args:
+            heads: gradients of the outputs (None: no gradient).
+            wanted: positions of values.
+            seen: called with every operator's node, inputs, head gradients, and gradients by input number.
+        """
+        with recorder.graph():
+            return self._walk(heads, wanted, seen)
+
+    def _walk(self, heads: Sequence[Any], wanted: Sequence[int], seen: Seen | None) -> list[Any]:
         lowered = self._lowered
         table: dict[tuple[int, int], Any] = {}
         for place, head in zip(lowered.output_places, heads):
@@ -73,6 +87,9 @@ class OpByOp:
                 continue
             pull = kernel.backward(targets, present, len(values))
             gradients = pull.run([*values, *(table[step.place, index] for index in present)], self._on_host)
+            if seen is not None:
+                given = [table[step.place, index] for index in present]
+                seen(step.node, values, given, dict(zip(targets, gradients)))
             for index, gradient in zip(targets, gradients):
                 self._add(table, step.sources[index], gradient)
         return [self._gradient(table.get((variables[index], 0)), self._given[index]) for index in wanted]
