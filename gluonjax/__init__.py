@@ -44,7 +44,7 @@ _MODULES = {
     "profiler": "profiler", "operator": "operator", "rnn": "rnn", "contrib": "contrib", "np": "numpy",
     "numpy": "numpy", "npx": "numpy_extension", "numpy_extension": "numpy_extension", "test_utils": "test_utils",
     "registry": "registry", "log": "log", "error": "error", "libinfo": "libinfo", "interop": "interop",
-    "compat": "compat", "port": "port",
+    "compat": "compat", "port": "port", "misc": "misc", "ndarray_doc": "ndarray_doc", "symbol_doc": "symbol_doc",
 }  # fmt: skip
 _NAMES = {
     "AttrScope": "attribute", "NameManager": "name", "Prefix": "name", "is_np_array": "util", "is_np_shape": "util",

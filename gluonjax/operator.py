@@ -22,6 +22,7 @@ from gluonjax.autograd import _ModeScope
 from gluonjax.context import Context, cpu, current_context
 from gluonjax.ndarray.ndarray import NDArray, wrap
 from gluonjax.ndarray.sparse import sparse_handle
+from gluonjax.util import is_np_array as is_np_array
 
 __all__ = [
     "CustomOp", "CustomOpProp", "NDArray", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp",

@@ -33,6 +33,7 @@ ORDER = (
     "base",
     "name error registry",
     "attribute",
+    "_executor_monitor _profile_report",
     "autograd random executor engine",
     "_legacy_operator",
     "operator",
@@ -40,7 +41,7 @@ ORDER = (
     "numpy+numpy_extension",
     "numpy_op_signature numpy_dispatch_protocol numpy_op_fallback",
     # training parts
-    "log lr_scheduler profiler recordio _metrics",
+    "log lr_scheduler misc profiler recordio _metrics ndarray_doc symbol_doc",
     "metric optimizer initializer _checkpoint",
     "callback monitor visualization kvstore",
     "io",
