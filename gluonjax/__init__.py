@@ -19,6 +19,7 @@ ours); a path with a leading underscore is machinery.
 from __future__ import annotations
 
 import importlib as _importlib
+import os as _os
 from typing import Any as _Any
 
 from gluonjax._base.errors import MXNetError
@@ -75,3 +76,7 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_MODULES, *_NAMES})
+
+
+if _os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":
+    _importlib.import_module("gluonjax.profiler").set_state("run")

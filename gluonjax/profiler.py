@@ -15,7 +15,6 @@ a trace of the device for TensorBoard or Perfetto.
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 import warnings
 from dataclasses import dataclass, fields
@@ -386,7 +385,3 @@ def _write_at_exit() -> None:
         set_state("stop")
     if _output.enabled and len(recorder.events) > _output.written:
         _output.write()
-
-
-if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":
-    set_state("run")

@@ -41,8 +41,8 @@ ORDER = (
     "numpy+numpy_extension",
     "numpy_op_signature numpy_dispatch_protocol numpy_op_fallback",
     # training parts
-    "log lr_scheduler misc profiler recordio _metrics ndarray_doc symbol_doc",
-    "metric optimizer initializer _checkpoint",
+    "log lr_scheduler profiler recordio _metrics ndarray_doc symbol_doc",
+    "metric misc optimizer initializer _checkpoint",
     "callback monitor visualization kvstore",
     "io",
     "image",

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2]))
-from tests.checkpoint.cases import CASES, DATA, interrupted, resumed  # noqa: E402
+from tests.checkpoint.cases import CASES, DATA, interrupted, resumed
 
 
 def main() -> None:
