@@ -19,7 +19,8 @@ _NAMED = frozenset(
     "SwapAxis softmax log_softmax squeeze tile repeat reverse space_to_depth depth_to_space diag dot batch_dot "
     "_ravel_multi_index _unravel_index _split_v2 _histogram _contrib_BilinearResize2D _contrib_fft _contrib_ifft "
     "_contrib_quadratic LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput col2im im2col moments "
-    "broadcast_like reshape_like slice_like _identity_with_attr_like_rhs SequenceLast SequenceMask SequenceReverse".split()
+    "broadcast_like reshape_like slice_like _identity_with_attr_like_rhs SequenceLast SequenceMask "
+    "SequenceReverse".split()
 )
 _PLAIN = ({"data"}, {"lhs", "rhs"}, {"x"})
 

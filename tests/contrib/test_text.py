@@ -59,7 +59,7 @@ def test_embeddings_joined_for_a_vocabulary(tmp_path) -> None:
 
 
 def test_wrong_files_are_explained(tmp_path) -> None:
-    with pytest.raises(AssertionError, match="At line 2 .* dimension of token b is 3"):
+    with pytest.raises(AssertionError, match=r"At line 2 .* dimension of token b is 3"):
         text.embedding.CustomEmbedding(_file(tmp_path, "a 1 2\nb 1 2 3\n"))
     with pytest.raises(ValueError, match="valid path"):
         text.embedding.CustomEmbedding(str(tmp_path / "missing.txt"))

@@ -99,8 +99,8 @@ class _TokenEmbedding(vocab.Vocabulary):
             download(url, packed, sha1_hash=digest)
         except OSError as error:
             raise MXNetError(
-                f"{cls.__name__}: cannot download {url} ({error}). Without a network, put the file at {path}, or read a "
-                "file of your own with CustomEmbedding"
+                f"{cls.__name__}: cannot download {url} ({error}). Without a network, put the file at {path}, or read "
+                "a file of your own with CustomEmbedding"
             ) from error
         if packed.endswith(".zip"):
             with zipfile.ZipFile(packed) as archive:
@@ -267,8 +267,8 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
         return {name: list(kind.pretrained_file_name_sha1) for name, kind in known.items()}
     if embedding_name not in known:
         raise _UnknownEmbeddingError(
-            f"Cannot find `embedding_name` {embedding_name}. Use `get_pretrained_file_names(embedding_name=None).keys()` "
-            f"to get all the valid embedding names: {', '.join(known)}"
+            f"Cannot find `embedding_name` {embedding_name}. Use `get_pretrained_file_names(embedding_name=None).keys()` to "
+            f"get all the valid embedding names: {', '.join(known)}"
         )
     return list(known[embedding_name].pretrained_file_name_sha1)
 
