@@ -9,10 +9,10 @@ import collections
 import math
 import os
 import re
+from pydoc_data.topics import topics
 
 import mxnet as mx
 import numpy as np
-from pydoc_data.topics import topics
 
 TINY = os.environ.get("EXAMPLE_TINY") == "1"
 SENTENCES, WORDS, HIDDEN, EPOCHS, BATCH = (600, 60, 24, 4, 16) if TINY else (6000, 1500, 128, 12, 32)
@@ -30,7 +30,8 @@ def sentences():
 def numbered(lists):
     """Words as numbers: frequent ones from 2 on, rare ones 1; 0 fills up."""
     counts = collections.Counter(word for one in lists for word in one)
-    numbers = {word: 2 + i for i, (word, _) in enumerate(sorted(counts.items(), key=lambda c: (-c[1], c[0]))[: WORDS - 2])}
+    frequent = sorted(counts, key=lambda word: (-counts[word], word))[: WORDS - 2]
+    numbers = {word: 2 + i for i, word in enumerate(frequent)}
     return [[numbers.get(word, RARE) for word in one] for one in lists]
 
 

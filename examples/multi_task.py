@@ -34,6 +34,10 @@ def metrics():
     return both
 
 
+def shown(metric):
+    return ", ".join("%s %.3f" % one for one in metric.get_name_value())
+
+
 def main():
     mx.random.seed(2)
     np.random.seed(2)
@@ -51,7 +55,7 @@ def main():
     model.fit(
         batches(~held_out, True), eval_metric=watch, num_epoch=EPOCHS, initializer=mx.init.Xavier(),
         optimizer="adam", optimizer_params={"learning_rate": 0.005},
-        epoch_end_callback=lambda epoch, *_: print("epoch %2d:" % epoch, *("%s %.3f" % one for one in watch.get_name_value())),
+        epoch_end_callback=lambda epoch, *_: print("epoch %2d:" % epoch, shown(watch)),
     )
     scores = dict(model.score(batches(held_out, False), metrics()))
     print("held out: digit %.3f, even %.3f" % (scores["digit"], scores["even"]))

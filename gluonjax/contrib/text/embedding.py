@@ -267,8 +267,8 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
         return {name: list(kind.pretrained_file_name_sha1) for name, kind in known.items()}
     if embedding_name not in known:
         raise _UnknownEmbeddingError(
-            f"Cannot find `embedding_name` {embedding_name}. Use `get_pretrained_file_names(embedding_name=None).keys()` to "
-            f"get all the valid embedding names: {', '.join(known)}"
+            f"Cannot find `embedding_name` {embedding_name}; valid names (get_pretrained_file_names(None).keys()) are "
+            f"{', '.join(known)}"
         )
     return list(known[embedding_name].pretrained_file_name_sha1)
 
