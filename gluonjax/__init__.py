@@ -19,6 +19,7 @@ ours); a path with a leading underscore is machinery.
 from __future__ import annotations
 
 import importlib as _importlib
+import os as _os
 from typing import Any as _Any
 
 from gluonjax._base.errors import MXNetError
@@ -44,7 +45,7 @@ _MODULES = {
     "profiler": "profiler", "operator": "operator", "rnn": "rnn", "contrib": "contrib", "np": "numpy",
     "numpy": "numpy", "npx": "numpy_extension", "numpy_extension": "numpy_extension", "test_utils": "test_utils",
     "registry": "registry", "log": "log", "error": "error", "libinfo": "libinfo", "interop": "interop",
-    "compat": "compat", "port": "port",
+    "compat": "compat", "port": "port", "misc": "misc", "ndarray_doc": "ndarray_doc", "symbol_doc": "symbol_doc",
 }  # fmt: skip
 _NAMES = {
     "AttrScope": "attribute", "NameManager": "name", "Prefix": "name", "is_np_array": "util", "is_np_shape": "util",
@@ -75,3 +76,7 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_MODULES, *_NAMES})
+
+
+if _os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":
+    _importlib.import_module("gluonjax.profiler").set_state("run")

@@ -5,4 +5,6 @@ from __future__ import annotations
 from gluonjax._base.errors import InternalError, MXNetError
 from gluonjax.base import register_error
 
-__all__ = ["InternalError", "MXNetError", "register_error"]
+register = register_error
+
+__all__ = ["InternalError", "MXNetError", "register", "register_error"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,10 @@ from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._engine.heads import needs_head
 from gluonjax._engine.lower import Lowered, lower
 from gluonjax._engine.merge import merge_equal
-from gluonjax._engine.run import Kernel, apply_pullback
+from gluonjax._engine.op_by_op import OpByOp
+from gluonjax._engine.profile import recorder
+from gluonjax._engine.run import Kernel, Pullback, apply_pullback
+from gluonjax._executor_monitor import Watch, values_of
 from gluonjax._ops.opdef import zero_grad
 from gluonjax.ndarray import _sparse_graph
 from gluonjax.ndarray._creation import zeros
@@ -77,7 +81,7 @@ class Executor:
         self._values: list[Any] | None = None
         self._pullback: Any = None
         self._trained = False
-        self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
+        self._monitor: Watch | None = None
         self._merges = os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") != "0"
         self._open_shapes = handle.shapes.overrides()
         self._kernels: dict[tuple[bool, bool, int], Kernel] = {}
@@ -193,10 +197,21 @@ class Executor:
         count = lowered.output_count
         self._pullback = None
         wanted = self._wanted() if train else ()
-        if self._monitor is not None:
-            lowered = self._lowered(train, True)
+        watch = self._monitor
+        if watch is not None and not wanted:
+            shown = self._lowered(train, True)
             results = self._kernel(train, True).run(values, self._ctx.is_host)
-            self._report(lowered, values, results[count + len(self.aux_arrays) :])
+            assert shown.internals is not None
+            entries = [(id(node), index) for node, index in shown.internals.entries]
+            watch.forward(self._bound.graph, dict(zip(entries, results[count + len(self.aux_arrays) :])))
+        elif watch is not None or recorder.op_by_op:
+            # Watched and timed training steps run operator by operator, so that backward has parts to show.
+            parts = OpByOp(lowered, values, self._ctx.is_host)
+            results = parts.forward()
+            if watch is not None:
+                watch.forward(self._bound.graph, values_of(parts, self._bound.graph, values))
+            seen = None if watch is None else watch.backward
+            self._pullback = Pullback(functools.partial(parts.backward, wanted=wanted, seen=seen))
         elif wanted and self._keeps_residuals(kernel, values):
             results, self._pullback = kernel.with_pullback(values, wanted, count)
         else:
@@ -360,30 +375,7 @@ class Executor:
         Args:
             monitor_all: also for the inputs of every operator.
         """
-        self._monitor = None if callback is None else (callback, monitor_all)
-
-    def _report(self, lowered: Lowered, values: Sequence[Any], internals: Sequence[Any]) -> None:
-        assert self._monitor is not None and lowered.internals is not None
-        callback, everything = self._monitor
-        table = {
-            (id(node), index): value for (node, index), value in zip(lowered.internals.entries, internals)
-        }
-
-        def report(name: str, entry: tuple[Node, int]) -> None:
-            value = table.get((id(entry[0]), entry[1]))
-            if value is not None:
-                callback(name, wrap(value, self._ctx))
-
-        for node in self._bound.graph.order:
-            if node.op is None:
-                continue
-            if everything:
-                for label, entry in zip(node.input_labels, node.inputs):
-                    if entry[0].op is None:
-                        report(entry[0].name, entry)
-                    report(f"{node.name}_{label}", entry)
-            for index in range(node.visible_count):
-                report(node.output_name(index), (node, index))
+        self._monitor = None if callback is None else Watch(callback, monitor_all, self._ctx)
 
     # -- parameters and shapes -------------------------------------------------------------------------------
 

@@ -20,6 +20,8 @@ import numpy as np
 from gluonjax import random, registry
 from gluonjax._base.errors import ArgumentTypeError, MXNetError
 from gluonjax.ndarray.ndarray import NDArray
+from gluonjax.ndarray.utils import load as load
+from gluonjax.util import is_np_array as is_np_array
 
 
 class InitializerError(MXNetError, ValueError, AssertionError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import math
+from math import pi as pi
 
 from gluonjax._base.errors import MXNetError
 

@@ -91,4 +91,4 @@ def _text(name: str, values: Any) -> str:
             f"Monitor: stat_func returned {type(values).__name__} for {name!r}, wanted NDArrays"
         )
     shown = (value.asscalar() if value.shape == (1,) else value.asnumpy() for value in found)
-    return "".join(f"{value}\t" for value in shown)
+    return "".join(f"{value!s}\t" for value in shown)

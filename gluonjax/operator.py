@@ -6,6 +6,7 @@ import collections
 import functools
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from gluonjax._base.dtypes import DTYPE_TO_CODE, to_dtype
 from gluonjax._base.errors import MXNetError, OperatorError, did_you_mean
 from gluonjax._base.scopes import modes
+from gluonjax._engine.profile import recorder
 from gluonjax._legacy_operator import NDArrayOp, NumpyOp, PythonOp
 from gluonjax._ops import custom as _custom
 from gluonjax._ops import registry
@@ -20,6 +22,7 @@ from gluonjax.autograd import _ModeScope
 from gluonjax.context import Context, cpu, current_context
 from gluonjax.ndarray.ndarray import NDArray, wrap
 from gluonjax.ndarray.sparse import sparse_handle
+from gluonjax.util import is_np_array as is_np_array
 
 __all__ = [
     "CustomOp", "CustomOpProp", "NDArray", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp",
@@ -306,7 +309,7 @@ class PythonProgram:
     ) -> None:
         """Run the user's forward on arrays; nothing of it is recorded."""
         operator = self._operator(session, in_data, aux)
-        with _ModeScope(False, train):
+        with _ModeScope(False, train), _timed(self.op_type):
             _explained("CustomOp.forward", operator.forward, int(train), req, in_data, out_data, aux)
 
     def call_backward(
@@ -315,7 +318,7 @@ class PythonProgram:
     ) -> None:  # fmt: skip
         """Run the user's backward on arrays."""
         operator = self._operator(session, in_data, aux)
-        with _ModeScope(record, None):
+        with _ModeScope(record, None), _timed(f"_backward_{self.op_type}"):
             _explained("CustomOp.backward", operator.backward, req, out_grad, in_data, out_data, in_grad, aux)
 
     # -- from compiled code: NumPy arrays in and out ---------------------------------------------------------
@@ -345,6 +348,11 @@ class PythonProgram:
             arrays[count:],
         )
         return tuple(array.asnumpy() for array in grads)
+
+
+def _timed(name: str) -> Any:
+    """The scope in which the profiler attributes time to a user's operator."""
+    return recorder.custom(name) if recorder.on else nullcontext()
 
 
 def _handles(values: Sequence[np.ndarray]) -> list[NDArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonjax._base.devices import Context as Context
 from gluonjax._base.errors import ArgumentTypeError
 from gluonjax._engine import rng
 from gluonjax.ndarray.random import (

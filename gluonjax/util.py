@@ -8,8 +8,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gluonjax._base.devices import device_count
-from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._base.errors import ArgumentTypeError, MXNetError
 from gluonjax._base.scopes import modes
 
 
@@ -165,6 +167,79 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
     from gluonjax.context import gpu_memory_info
 
     return gpu_memory_info(gpu_dev_id)
+
+
+def get_cuda_compute_capability(ctx: Any) -> int:
+    """The compute capability of a GPU, such as 90 for sm_90."""
+    if ctx.device_type != "gpu":
+        raise ValueError(f"Expecting a gpu context to get cuda compute capability, while received ctx {ctx}")
+    found = getattr(ctx.jax_device, "compute_capability", None)
+    if found is None:
+        raise MXNetError(f"get_cuda_compute_capability: JAX does not know that of {ctx}")
+    return int(str(found).replace(".", ""))
+
+
+# What NumPy's ufuncs accept beside the operands, with its defaults; mx.np's functions know nothing else.
+_UFUNC_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
+_UFUNC_TYPES = ("int8", "uint8", "int32", "int64", "float16", "float32", "float64")
+
+
+def np_ufunc_legal_option(key: str, value: Any) -> bool:
+    """Whether a keyword argument is one that NumPy's ufuncs take, with a value that they take.
+
+    >>> np_ufunc_legal_option("casting", "safe"), np_ufunc_legal_option("casting", "odd")
+    (True, False)
+    """
+    if key == "where":
+        return True
+    if key == "casting":
+        return value in ("no", "equiv", "safe", "same_kind", "unsafe")
+    if key == "order":
+        return isinstance(value, str)
+    if key == "dtype":
+        return value in _UFUNC_TYPES or value in [getattr(np, name) for name in _UFUNC_TYPES]
+    return key == "subok" and isinstance(value, bool)
+
+
+class _UfuncOptionError(MXNetError, NotImplementedError, ValueError):
+    """A ufunc option other than the default one."""
+
+
+def _check_ufunc_options(function: Any, options: dict[str, Any]) -> None:
+    name = function.__name__
+    for key, value in options.items():
+        if key not in _UFUNC_DEFAULTS:
+            raise ArgumentTypeError(f"{key} is an invalid keyword to function '{name}'")
+        if value != _UFUNC_DEFAULTS[key]:
+            if np_ufunc_legal_option(key, value):
+                raise _UfuncOptionError(f"{key}={value} is not implemented yet for operator {name}")
+            raise _UfuncValueError(f"{key}={value} not understood for operator {name}")
+
+
+class _UfuncValueError(MXNetError, TypeError, ValueError):
+    """A ufunc option with a value that does not exist."""
+
+
+def wrap_np_unary_func(func: Any) -> Any:
+    """A decorator: a function of one array that checks NumPy's ufunc options; only their defaults are accepted."""
+
+    @functools.wraps(func)
+    def checked(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        _check_ufunc_options(func, kwargs)
+        return func(x, out=out)
+
+    return checked
+
+
+def wrap_np_binary_func(func: Any) -> Any:
+    """A decorator: a function of two arrays that checks NumPy's ufunc options; only their defaults are accepted."""
+
+    @functools.wraps(func)
+    def checked(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        _check_ufunc_options(func, kwargs)
+        return func(x1, x2, out=out)
+
+    return checked
 
 
 def getenv(name: str) -> str | None:

@@ -34,14 +34,18 @@ ORDER = (
     "name error registry",
     "attribute",
     "autograd random executor engine _jit",
+
+
+    "_executor_monitor _profile_report",
+    "autograd random executor engine",
     "_legacy_operator",
     "operator",
     "symbol",
     "numpy+numpy_extension",
     "numpy_op_signature numpy_dispatch_protocol numpy_op_fallback",
     # training parts
-    "log lr_scheduler profiler recordio _metrics",
-    "metric optimizer initializer _checkpoint",
+    "log lr_scheduler profiler recordio _metrics ndarray_doc symbol_doc",
+    "metric misc optimizer initializer _checkpoint",
     "callback monitor visualization kvstore",
     "io",
     "image",

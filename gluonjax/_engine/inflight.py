@@ -117,6 +117,11 @@ def wait(value: Any) -> Any:
         raise MXNetError(f"an operation that was launched earlier failed: {error}") from error
 
 
+def settled(value: Any) -> Any:
+    """The value, computed where it is an array; faults stay what they are."""
+    return jax.block_until_ready(value) if isinstance(value, jax.Array) else value
+
+
 def wait_all() -> None:
     """Wait for everything that was called."""
     from gluonjax._engine import lazy

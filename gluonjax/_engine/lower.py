@@ -7,16 +7,19 @@ own numbers.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental.xla_metadata import set_xla_metadata
 
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._ops.opdef import Attrs
 from gluonjax._ops.random import VALUE_CHECKS
+from gluonjax._ops.rules import same_shape
 
 
 class Lowered:
@@ -60,19 +63,33 @@ class Lowered:
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The pure function. Trace it with 64-bit types enabled (``jax.enable_x64(True)``)."""
+        return self.execute(values, _Step.call)
+
+    @property
+    def output_places(self) -> list[tuple[int, int]]:
+        """For every output: which node of the graph's order, and which of its results."""
+        return self._outputs
+
+    @property
+    def variable_places(self) -> list[int]:
+        """For every argument and auxiliary state: which node of the graph's order it is."""
+        return self._arguments + self._auxiliary
+
+    def execute(self, values: Sequence[Any], call: Callable[[_Step, list[Any]], Sequence[Any]]) -> tuple[Any, ...]:
+        """Compute the function's results; ``call(step, values)`` runs one node."""
         key = None
         if self.key_count:
-            *values, key = values  # type: ignore[assignment]
-        places = self._arguments + self._auxiliary
+            *values, key = values
+        places = self.variable_places
         if len(values) != len(places):
             raise MXNetError(f"graph: got {len(values)} arrays for {len(places)} variables")
-        table: list[tuple[Any, ...]] = [()] * self._size
+        table: list[Sequence[Any]] = [()] * self._size
         for place, value in zip(places, values):
             table[place] = (value,)
         # Every reader sees the states of before this step; of several writers the last one counts.
         states = {place: table[place][0] for place in self._auxiliary}
         for step in self.steps:
-            step.run(table, states, key)
+            step.run(table, states, key, call)
         outputs = tuple(table[place][index] for place, index in self._outputs)
         internals = tuple(table[place][index] for place, index in self._internals)
         return outputs + tuple(states[place] for place in self._auxiliary) + internals
@@ -129,7 +146,7 @@ def bodies_of(node: Node, train: bool) -> tuple[Body, ...]:
 class _Step:
     """One node's call inside the function."""
 
-    __slots__ = ("count", "fn", "labels", "mutated", "node", "number", "place", "sources")
+    __slots__ = ("count", "fn", "joins", "kernel", "labels", "mutated", "node", "number", "place", "sources")
 
     def __init__(
         self,
@@ -143,6 +160,10 @@ class _Step:
         self.place = place
         self.sources = sources
         self.fn = fn
+        # Whether gradients meet here that should be added up once.
+        self.joins = False
+        # Runs this node alone; made by who needs it.
+        self.kernel: Any = None
         self.count = node.output_count
         self.labels = node.input_labels
         # (which state, which of the results) for every rewritten input that is a variable
@@ -152,7 +173,16 @@ class _Step:
         ]  # fmt: skip
         self.number = number
 
-    def run(self, table: list[tuple[Any, ...]], states: dict[int, Any], key: Any) -> None:
+    def call(self, values: list[Any]) -> Sequence[Any]:
+        """The node's results, in the trace of the whole function."""
+        with jax.named_scope(self.node.name or self.node.op.name):  # type: ignore[union-attr]
+            results = self.fn(*values)
+        return tuple(map(_add_up_once, results)) if self.joins else results
+
+    def run(
+        self, table: list[Sequence[Any]], states: dict[int, Any], key: Any,
+        call: Callable[[_Step, list[Any]], Sequence[Any]],
+    ) -> None:  # fmt: skip
         values = [table[place][index] for place, index in self.sources]
         op = self.node.op
         assert op is not None
@@ -164,8 +194,7 @@ class _Step:
                 op.dtypes(dict(zip(self.labels, (np.dtype(v.dtype) for v in values))), self.node.parsed)
             if op.uses_key:
                 values.append(key + np.array([0, self.number], np.uint32) if self.number else key)
-            with jax.named_scope(self.node.name or op.name):
-                results = self.fn(*values)
+            results = call(self, values)
         except Exception as error:
             raise self._explain(error, values) from error
         table[self.place] = results[: self.count]
@@ -186,6 +215,40 @@ class _Step:
         return kind(f"Error in operator {self.node.name}: {text} ({op.name}; inputs: {shown or 'none'})")
 
 
+# Graphs of fewer nodes than this compile fast whatever they contain.
+_LONG = 150
+
+
+@jax.jit
+def _times_one(value: Any) -> Any:
+    return value * 1
+
+
+@jax.custom_vjp
+def _add_up_once(value: Any) -> Any:
+    """The value itself; its gradient is computed once, however many use it.
+
+    XLA repeats cheap elementwise work in every fusion that needs it. Along the cell states of an unrolled LSTM that
+    grows with the square of the length: 40 steps of two layers took 23 s to compile and take 6 s so (one core).
+    """
+    return value
+
+
+def _add_up_once_forward(value: Any) -> tuple[Any, None]:
+    return value, None
+
+
+def _add_up_once_backward(_: None, head: Any) -> tuple[Any]:
+    if jax.default_backend() != "cpu":
+        return (jax.lax.optimization_barrier(head),)
+    # XLA:CPU drops such barriers before it fuses, but leaves calls alone that must not be inlined.
+    with set_xla_metadata(inlineable="false"):
+        return (_times_one(head),)
+
+
+_add_up_once.defvjp(_add_up_once_forward, _add_up_once_backward)
+
+
 def _steps(graph: Graph, train: bool, overrides: Mapping[int, tuple[int, ...]]) -> tuple[list[_Step], int]:
     position = {id(node): index for index, node in enumerate(graph.order)}
     steps = []
@@ -203,4 +266,9 @@ def _steps(graph: Graph, train: bool, overrides: Mapping[int, tuple[int, ...]]) 
         steps.append(_Step(node, place, sources, node.op.pure(attrs, train), keys))
         if node.op.uses_key:
             keys += 1
+    if len(graph.order) > _LONG:
+        uses = collections.Counter(source for step in steps for source in step.sources)
+        for step in steps:
+            is_elementwise = step.node.op.unify is same_shape  # type: ignore[union-attr]
+            step.joins = is_elementwise and step.count == 1 and uses[step.place, 0] > 1
     return steps, keys

@@ -22,6 +22,7 @@ from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight, lazy
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy
+from gluonjax._engine.profile import recorder
 
 ndarray = np.ndarray
 enable_x64 = jax.enable_x64
@@ -126,6 +127,8 @@ class Kernel:
         """
         if modes.tracer is not None and any([is_tracer(value) for value in values]):
             return self._run_traced(values)
+        if recorder.on:
+            return self._run_timed(values, on_host, device)
         parts: list[Any] = []
         plain = on_host
         waits = False
@@ -162,6 +165,26 @@ class Kernel:
         if defer and not self.host and not any(is_tracer(value) for value in values):
             return lazy.put_off(self, values, self.structs_of(values), lazy.eager.origin)
         return self._run_compiled(values, device)
+
+    def _run_timed(self, values: Sequence[Any], on_host: bool, device: Any) -> tuple[Any, ...]:
+        """Run alone and at once, for the profiler."""
+        values = [lazy.force(value) for value in values]
+        if any(is_tracer(value) for value in values):
+            return self._run_compiled(values, device)
+        signature = _signature(values)
+        plan = self._plans.get(signature)
+        if plan is None:
+            plan = self._make_plan(signature, values)
+        started = perf_counter_ns()
+        operands = self._ready([inflight.settled(value) for value in values]) if on_host and plan.program else None
+        results = self._run_compiled(values, device) if operands is None else plan.program(operands)
+        recorder.call(self.label, started, results)
+        return results
+
+    @property
+    def label(self) -> str:
+        """The name in the profiler's tables."""
+        return self.name if self.primal is None else f"_backward_{self.primal.name}"
 
     @staticmethod
     def _ready(values: Sequence[Any]) -> list[Any] | None:
@@ -383,10 +406,13 @@ class Kernel:
             if type(value) is inflight.Failed:
                 return self._fail_with(value.fault, values), None
         values = [lazy.force(value) for value in values]
+        started = perf_counter_ns()
         try:
             with enable_x64(True):
                 results, pullback = jitted(*values)
                 inflight.note(results)
+                if recorder.on:
+                    recorder.call(self.label, started, results)
                 return results, pullback
         except MXNetError:
             raise
@@ -413,8 +439,19 @@ def _apply(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:
 _apply_jitted = Jitted(_apply)
 
 
+class Pullback:
+    """A pullback that is no compiled program: called with the head gradients."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Callable[[tuple[Any, ...]], Sequence[Any]]) -> None:
+        self.run = run
+
+
 def apply_pullback(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:
     """Run a pullback that ``Kernel.with_pullback`` returned."""
+    if type(pullback) is Pullback:
+        return tuple(pullback.run(heads))
     with enable_x64(True):
         return _apply_jitted(pullback, heads)
 

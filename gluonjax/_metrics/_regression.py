@@ -131,6 +131,18 @@ class PearsonCorrelation(EvalMetric):
         """Forget the running moments of ``average="micro"``."""
         self._moments = _Moments()
 
+    def update_variance(self, new_values: Any, *aggregate: Any) -> tuple[Any, Any, Any]:
+        """Add values to a running ``(count, mean, sum of squared deviations)``, which is returned."""
+        count, mean, squares = aggregate
+        values = np.asarray(new_values, np.float64)
+        total = count + values.size
+        shifted = mean + (values - mean).sum() / total
+        return total, shifted, squares + ((values - mean) * (values - shifted)).sum()
+
+    def update_cov(self, label: Any, pred: Any) -> None:
+        """Add instances to the running moments of ``average="micro"``."""
+        self._moments.add(np.stack([np.ravel(pred), np.ravel(label)]).astype(np.float64))
+
     def update(self, labels: Any, preds: Any) -> None:
         labels, preds = check_label_shapes(labels, preds, True)
         for label, pred in zip(labels, preds):

@@ -100,9 +100,14 @@ def stack(*data: Array, axis: int = 0, num_args: int | None = None) -> Array:
 
 def _take_parts(name: str, data: Array, axis: int, edges: list[int], squeeze_axis: bool) -> tuple[Array, ...]:
     """The pieces of ``data`` between consecutive edges."""
+    sizes = [stop - start for start, stop in itertools.pairwise(edges)]
+    if edges[0] == 0 and edges[-1] == data.shape[axis] and min(sizes) >= 0:
+        # The gradient of a split is one concatenation, that of slices a sum of padded arrays.
+        pieces = lax.split(data, sizes, axis)
+    else:
+        pieces = [lax.slice_in_dim(data, start, stop, axis=axis) for start, stop in itertools.pairwise(edges)]
     parts = []
-    for start, stop in itertools.pairwise(edges):
-        part = lax.slice_in_dim(data, start, stop, axis=axis)
+    for start, stop, part in zip(edges, edges[1:], pieces):
         if squeeze_axis:
             check(
                 stop - start == 1,

@@ -10,7 +10,7 @@ from gluonjax._base.devices import Context
 from gluonjax._base.errors import MXNetError
 from gluonjax.io import DataDesc
 from gluonjax.module._errors import ModuleArgumentError, NameMismatchError
-from gluonjax.ndarray import NDArray
+from gluonjax.ndarray import NDArray, _sparse_graph
 
 
 def requests_of(
@@ -123,11 +123,13 @@ class ArrayPlan:
         group, before = self.group, self.before
         pool = group.shared_data_arrays[0]
         args, grads, auxs = {}, {}, {}
+        stypes = {node.name: _sparse_graph.declared(node) for node in group.symbol._graph.arguments}
         for name, shape, dtype in self.arguments:
             place = group._placing.get(name, group.contexts[0])
             is_parameter = name in group.param_names
             old = (before.args.get(name) if before is not None else None) if is_parameter else pool.get(name)
-            args[name] = old if _fits(old, shape, dtype) else nd.zeros(shape, place, dtype)
+            stype = stypes.get(name, "default") if is_parameter else "default"
+            args[name] = old if _fits(old, shape, dtype) else nd.zeros(shape, place, dtype, stype)
             if not is_parameter:
                 pool[name] = args[name]
             if group.grad_req[name] != "null":

@@ -13,6 +13,7 @@ from gluonjax._base.errors import MXNetError
 from gluonjax._engine import inflight, rng
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lower import Lowered
+from gluonjax._engine.profile import recorder
 from gluonjax.module._mesh import DeviceMesh, mesh_of
 from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
@@ -70,6 +71,7 @@ class TrainingStep:
             and group.pending == "forward_backward"
             and group.monitor is None
             and not group.gradients_wanted
+            and not recorder.op_by_op
             and fused.has_pure_rule(self.optimizer)
             and not _lowered(group).host
         )

@@ -12,6 +12,7 @@ from gluonjax import symbol as symbols
 from gluonjax.initializer import Uniform
 from gluonjax.model import load_params
 from gluonjax.module._errors import ModuleArgumentError, require
+from gluonjax.module._padding import BucketPadding
 from gluonjax.module.base_module import BaseModule, as_list, check_input_names
 from gluonjax.module.module import Module
 from gluonjax.name import NameManager
@@ -73,6 +74,27 @@ class BucketingModule(BaseModule):
         self._grad_req: Any = None
         self._monitor: Any = None
         self._params_dirty = False
+        self._padding: BucketPadding | None = None
+        self._last_batch: Any = None
+
+    def pad_buckets(self, step: int, data_value: float = 0, label_value: float = 0) -> None:
+        """Share one bucket, and so one compiled program, among lengths up to the next multiple of ``step``.
+
+        Batches are padded along every axis (but that of the batch) as long as their bucket key. The padding must not
+        count: give labels the value that the loss and the metric ignore. Not in MXNet.
+
+        Args:
+            step: bucket keys are rounded up to its multiples, at most to the default key.
+            data_value, label_value: what the new places hold.
+        """
+        self._padding = BucketPadding(step, self._default_bucket_key, data_value, label_value)
+
+    def compile_counts(self) -> dict[Any, int]:
+        """How many training programs each bucket has compiled so far; one is enough for each. Not in MXNet."""
+        return {key: module._compile_count() for key, module in self._buckets.items()}
+
+    def _padded(self, batch: Any) -> Any:
+        return batch if self._padding is None else self._padding.batch(batch)
 
     def _generate(self, bucket_key: Any) -> Generated:
         # Automatic names count from zero in every bucket, so that the same layer has the same name in all.
@@ -238,6 +260,7 @@ class BucketingModule(BaseModule):
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
         """Bind the bucket of a batch that will come next."""
         require(self.binded and self.params_initialized, "prepare", "bind() and init_params()")
+        data_batch = self._padded(data_batch)
         module = self._bound(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
         module.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
 
@@ -266,6 +289,8 @@ class BucketingModule(BaseModule):
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Take a batch in, under the symbol of its bucket."""
         require(self.binded and self.params_initialized, "forward", "bind() and init_params()")
+        self._last_batch = data_batch
+        data_batch = self._padded(data_batch)
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
         self._current().forward(data_batch, is_train=is_train)
 
@@ -311,6 +336,8 @@ class BucketingModule(BaseModule):
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Let a metric see the labels and the outputs of the last forward."""
         require(self.binded and self.params_initialized, "update_metric", "bind() and init_params()")
+        if self._padding is not None and not pre_sliced:
+            labels = self._padding.labels(self._last_batch, labels)
         self._current().update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:

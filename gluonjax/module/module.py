@@ -451,6 +451,10 @@ class Module(BaseModule):
             self._step = step_of(self._exec_group, self._kvstore, self._updater)
         self._step.run()
 
+    def _compile_count(self) -> int:
+        """How many training programs have been compiled."""
+        return self._step.compilations() if isinstance(self._step, TrainingStep) else 0
+
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward.
 

@@ -17,7 +17,9 @@ from gluonjax._engine.graph import Graph
 from gluonjax._engine.infer import infer_shapes, open_shape
 from gluonjax._engine.lazy import Origin, put_off
 from gluonjax._engine.lower import Lowered, lower
-from gluonjax._engine.run import Kernel, is_tracer
+from gluonjax._engine.op_by_op import OpByOp
+from gluonjax._engine.profile import recorder
+from gluonjax._engine.run import Kernel, Pullback, is_tracer
 from gluonjax._engine.tape import Node, wanted_inputs
 from gluonjax.ndarray._invoke import new_handle
 
@@ -88,13 +90,19 @@ class CachedGraph:
             if not any(parents):
                 parents = None
         node = None
+        timed = None
+        if recorder.op_by_op and not any(is_tracer(value) for value in values):
+            timed = OpByOp(lowered, values, ctx.is_host)
         if parents is None:
-            results = kernel.run(values, ctx.is_host)
+            results = kernel.run(values, ctx.is_host) if timed is None else timed.forward()
         else:
             if lowered.key_count:
                 parents.append(None)
-            pullback = None
-            if self._origin.on and not any(is_tracer(value) for value in values):
+            pullback: Any = None
+            if timed is not None:
+                results = timed.forward()
+                pullback = Pullback(functools.partial(timed.backward, wanted=wanted_inputs(values, parents)))
+            elif self._origin.on and not any(is_tracer(value) for value in values):
                 results = put_off(kernel, values, kernel.structs_of(values), self._origin)
             else:
                 results, pullback = kernel.with_pullback(values, wanted_inputs(values, parents), count)

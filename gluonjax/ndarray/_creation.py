@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from time import perf_counter_ns
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from gluonjax._base.dtypes import to_dtype
 from gluonjax._base.errors import ArgumentTypeError, MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight
+from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import is_tracer
 from gluonjax._ops import registry
 from gluonjax.ndarray import _arithmetic
@@ -78,7 +80,10 @@ def _filled(name: str, shape: Any, value: Any, ctx: Any, dtype: Any, out: Any = 
     dims = _check_shape(name, shape)
     kind = to_dtype(dtype)
     context = Context(ctx) if ctx is not None else current_context()
+    started = perf_counter_ns()
     content = np.full(dims, numpy_cast(value, kind))
+    if recorder.on:
+        recorder.call(name, started, (content,))
     if out is not None:
         out[:] = new_handle(NDArray, content, context)
         return out

@@ -13,6 +13,7 @@ from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError, 
 from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy, rng
 from gluonjax._engine.lazy import Lazy
+from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import Kernel
 from gluonjax._engine.tape import Entry, Node, follows, wanted_inputs
 from gluonjax._ops.opdef import OpDef, no_mutation, same_dtypes, zero_grad
@@ -194,7 +195,7 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
     if fault is not None:
         results = kernel.fail(fault, values)
     elif (
-        parents is not None and call.heavy and call.differentiable and not lazy.eager.on
+        parents is not None and call.heavy and call.differentiable and not lazy.eager.on and not recorder.on
         and not any(type(value) is Lazy for value in values)
     ):  # fmt: skip
         extra = len(values) - arity

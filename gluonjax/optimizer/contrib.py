@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from gluonjax._ops import update_rules as rules
+from gluonjax.ndarray._creation import zeros as zeros
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.optimizer._base import Optimizer, OptimizerError, register
 from gluonjax.optimizer._state import Layout

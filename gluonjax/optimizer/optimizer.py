@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from gluonjax import ndarray as _ndarray
 from gluonjax.ndarray import NDArray as NDArray
+from gluonjax.ndarray import array as array
+from gluonjax.ndarray import maximum as maximum
+from gluonjax.ndarray import multiply as multiply
+from gluonjax.ndarray import zeros as zeros
 from gluonjax.optimizer._adam import FTML as FTML
 from gluonjax.optimizer._adam import Adam as Adam
 from gluonjax.optimizer._adam import Adamax as Adamax
@@ -27,8 +31,13 @@ from gluonjax.optimizer._sgd import Signum as Signum
 from gluonjax.optimizer._sgd import ccSGD as ccSGD
 from gluonjax.optimizer._updater import Updater as Updater
 from gluonjax.optimizer._updater import get_updater as get_updater
+from gluonjax.util import is_np_array as is_np_array
 
+# What MXNet's module imports for itself; scripts with optimizers of their own import it from here.
 NDabs = getattr(_ndarray, "abs")  # noqa: B009 - operators are put into the module when it is imported
+normal = getattr(_ndarray, "random_normal")  # noqa: B009
+multi_lamb_update = getattr(_ndarray.contrib, "multi_lamb_update")  # noqa: B009
+multi_mp_lamb_update = getattr(_ndarray.contrib, "multi_mp_lamb_update")  # noqa: B009
 
 __all__ = [
     "DCASGD", "FTML", "LAMB", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonjax.attribute import AttrScope as AttrScope
+from gluonjax.name import NameManager as NameManager
+from gluonjax.symbol._compose import SymbolBase as SymbolBase
 from gluonjax.symbol.register import namespace
 from gluonjax.symbol.symbol import Symbol
 

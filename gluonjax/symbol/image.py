@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonjax.symbol._compose import SymbolBase as SymbolBase
 from gluonjax.symbol.register import namespace
 from gluonjax.symbol.symbol import Symbol
 

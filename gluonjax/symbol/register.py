@@ -11,6 +11,8 @@ from gluonjax._base.errors import ArgumentTypeError, did_you_mean
 from gluonjax._engine.functions import documentation_of
 from gluonjax._ops import registry
 from gluonjax._ops.opdef import OpDef
+from gluonjax.attribute import AttrScope as AttrScope
+from gluonjax.name import NameManager as NameManager
 from gluonjax.ndarray._invoke import NULL
 from gluonjax.symbol._compose import SymbolBase, create
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gluonjax._base.devices import Context as Context
+from gluonjax._base.devices import current_context as current_context
 from gluonjax._base.dtypes import DTYPE_TO_CODE, to_dtype
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import modes
@@ -13,6 +15,9 @@ from gluonjax._engine import graph_json
 from gluonjax._engine.graph import HIDDEN_KEYS, Graph, Node, check_hidden_key
 from gluonjax._files.atomic import atomic_write
 from gluonjax.attribute import AttrScope
+from gluonjax.base import NotImplementedForSymbol as NotImplementedForSymbol
+from gluonjax.executor import Executor as Executor
+from gluonjax.ndarray.ndarray import NDArray as NDArray
 from gluonjax.symbol import _methods
 from gluonjax.symbol._arithmetic import Arithmetic
 from gluonjax.symbol._binding import Binding
@@ -20,6 +25,7 @@ from gluonjax.symbol._compose import SymbolBase, attr_text, group, remove_casts
 from gluonjax.symbol._inference import Inference
 from gluonjax.symbol._printing import debug_text
 from gluonjax.symbol.register import make_function
+from gluonjax.util import is_np_shape as is_np_shape
 
 _STORAGE_CODES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 _HIDDEN_TEXTS = frozenset(f"__{key}__" for key in HIDDEN_KEYS)

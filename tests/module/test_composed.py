@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 
 import numpy as np
 import pytest
@@ -26,9 +27,9 @@ def sentence(length):
 
 
 def bucket_batch(length, seed=0):
-    random = np.random.RandomState(seed)
-    data = mx.nd.array(random.uniform(-1, 1, (4, length, WIDTH)))
-    label = mx.nd.array(random.randint(0, 3, (4,)))
+    source = np.random.RandomState(seed)
+    data = mx.nd.array(source.uniform(-1, 1, (4, length, WIDTH)))
+    label = mx.nd.array(source.randint(0, 3, (4,)))
     return mx.io.DataBatch(
         [data],
         [label],
@@ -45,6 +46,44 @@ def buckets(optimizer="sgd", **options):
     module.init_params(mx.init.Uniform(0.3))
     module.init_optimizer(optimizer=optimizer, optimizer_params={"learning_rate": 0.1, **options})
     return module
+
+
+def test_one_program_for_each_bucket():
+    module = buckets(momentum=0.9)
+    for number, length in enumerate([4, 2, 3, 2, 4, 3, 2]):
+        module.forward_backward(bucket_batch(length, number))
+        module.update()
+    assert module.compile_counts() == {4: 1, 2: 1, 3: 1}
+
+
+def language(length):
+    """Scores of every place of a sentence, with labels to ignore; places do not see each other."""
+    net = mx.sym.Embedding(mx.sym.var("data"), input_dim=7, output_dim=4, name="embed")
+    net = mx.sym.FullyConnected(mx.sym.reshape(net, shape=(-1, 4)), num_hidden=7, name="scores")
+    label = mx.sym.reshape(mx.sym.var("softmax_label"), shape=(-1,))
+    loss = mx.sym.SoftmaxOutput(net, label, use_ignore=True, ignore_label=-1, name="softmax")
+    return loss, ("data",), ("softmax_label",)
+
+
+def test_near_lengths_share_a_bucket_and_train_alike():
+    lists = [[1 + (i + j) % 6 for j in range(length)] for i, length in enumerate([3, 4, 7, 8, 9, 12] * 4)]
+    found = []
+    for step in (None, 4):
+        random.seed(0), np.random.seed(0)  # the iterator shuffles
+        batches = mx.rnn.BucketSentenceIter(
+            lists, 2, buckets=[3, 4, 7, 8, 9, 12], invalid_label=-1, dtype="float32"
+        )
+        module = mx.mod.BucketingModule(language, default_bucket_key=12)
+        if step is not None:
+            module.pad_buckets(step, data_value=0, label_value=-1)
+        metric = mx.metric.Perplexity(-1)
+        module.fit(batches, eval_metric=metric, num_epoch=1, initializer=mx.init.One(), optimizer="adam")
+        found.append((metric.get()[1], module.get_params()[0]["scores_weight"].asnumpy(), module.compile_counts()))
+    (plain, weight, counts), (padded, same, fewer) = found
+    assert set(counts) == {3, 4, 7, 8, 9, 12} and set(fewer) == {4, 8, 12}
+    assert all(count == 1 for count in fewer.values())
+    assert padded == pytest.approx(plain, rel=1e-4)
+    np.testing.assert_allclose(same, weight, rtol=1e-4, atol=1e-6)
 
 
 def test_buckets_train_one_set_of_parameters():

@@ -125,18 +125,14 @@ def test_monitor_sees_every_output() -> None:
     seen.clear()
     executor.set_monitor_callback(lambda label, array: seen.append(label), monitor_all=True)
     executor.forward(is_train=True)
+    forward = "x r_input0 r_output fc_data fc_weight fc_weight fc_bias fc_bias fc_output"
+    assert seen == forward.split()
+    seen.clear()
+    executor.set_monitor_callback(lambda label, array: seen.append(label))
+    executor.forward(is_train=True)
     executor.backward(nd.ones((2, 2)))
-    assert seen == [
-        "x",
-        "r_data",
-        "r_output",
-        "fc_data",
-        "fc_weight",
-        "fc_weight",
-        "fc_bias",
-        "fc_bias",
-        "fc_output",
-    ]
+    backward = "fc_backward_output0 fc_backward_output1 fc_backward_output2 r_backward_output"
+    assert seen == ["r_output", "fc_output", *backward.split()]
 
 
 def test_wrong_use_is_explained() -> None:

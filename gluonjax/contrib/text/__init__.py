@@ -1,0 +1,5 @@
+"""``mx.contrib.text``: vocabularies and pre-trained token embeddings."""
+
+from __future__ import annotations
+
+from gluonjax.contrib.text import embedding, utils, vocab
