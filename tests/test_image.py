@@ -15,8 +15,8 @@ import pytest
 from gluonjax import image, nd, util
 from gluonjax import numpy as mx_np
 from gluonjax._base.errors import MXNetError
+from gluonjax._images import codecs, resample
 from gluonjax.gluon.data import vision
-from gluonjax.image import _decode, _resample
 
 PIL = pytest.importorskip("PIL.Image")
 
@@ -27,8 +27,9 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param == "opencv":
         pytest.importorskip("cv2")
     else:
-        for module in (_decode, _resample):
+        for module in (codecs, resample):
             monkeypatch.setattr(module, "opencv", lambda: None)
+        monkeypatch.setattr(codecs, "turbo", lambda: None)
     return request.param
 
 
@@ -102,7 +103,7 @@ def test_what_cannot_be_decoded(backend: str) -> None:
 
 def test_without_any_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encoded(gradient())
-    monkeypatch.setattr(_decode, "opencv", lambda: None)
+    monkeypatch.setattr(codecs, "opencv", lambda: None)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(MXNetError, match=r'pip install "gluonjax\[image\]"'):
         image.imdecode(data)
