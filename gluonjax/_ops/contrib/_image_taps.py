@@ -12,7 +12,7 @@ _SLOPE = -0.75
 
 
 def _scale(size: int, target: int) -> float:
-    """Pixels for an output pixel, rounded as OpenCV does by inverting the growth: borders between pixels depend on it."""
+    """Pixels for an output pixel; inverted from the growth, as OpenCV rounds it: pixel borders depend on that."""
     return 1 / (target / size)
 
 
