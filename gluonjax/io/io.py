@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from gluonjax.base import c_str_array as c_str_array
+from gluonjax.base import check_call as check_call
+from gluonjax.base import py_str as py_str
 from gluonjax.io._batch import DataBatch as DataBatch
 from gluonjax.io._batch import DataDesc as DataDesc
 from gluonjax.io._batch import DataIter as DataIter
