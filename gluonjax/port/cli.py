@@ -6,6 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from gluonjax.port import convert, im2rec
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Returns the process's exit status."""
@@ -19,6 +21,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="a module, and its arguments, instead"
     )
     run.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
+    packing = commands.add_parser(
+        "im2rec", help="list the pictures of a folder, and pack them into RecordIO files",
+        description="List the pictures of a folder (--list), then pack them; the options of MXNet's tools/im2rec.py.",
+    )  # fmt: skip
+    im2rec.add_arguments(packing)
+    converting = commands.add_parser(
+        "convert", help="convert arrays between .params, .safetensors, .npz and an orbax checkpoint",
+        description="Convert named arrays; an orbax checkpoint is a folder.",
+    )  # fmt: skip
+    convert.add_arguments(converting)
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     if options.command == "run":
@@ -29,6 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.script:
             run.error("name a script, e.g. 'python -m gluonjax run train.py --epochs 3'")
         return run_script(options.script, options.args)
+    if options.command == "im2rec":
+        return im2rec.main(options)
+    if options.command == "convert":
+        return convert.main(options)
     return 2
 
 
