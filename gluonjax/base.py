@@ -80,6 +80,11 @@ def c_str(string: str) -> bytes:
     return string.encode("utf-8")
 
 
+def c_str_array(strings: Any) -> list[bytes]:
+    """Texts as bytes."""
+    return [c_str(string) for string in strings]
+
+
 def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
     """A list or tuple as it is, anything else as a list of one."""
     return obj if isinstance(obj, (list, tuple)) else [obj]

@@ -380,14 +380,19 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
         red (4 with alpha).
     """
     header, data = unpack(s)
-    cv2 = _optional("cv2")
-    image = _decode_cv2(cv2, data, iscolor) if cv2 else _decode_pillow(data, iscolor)
+    image = decode_picture(data, iscolor)
     if image is None:
         raise MXNetError(
             f"unpack_img: the {len(data)} bytes behind the header (id {header.id}) are not an image that can be "
             "decoded; use unpack() for other data"
         )
     return header, image
+
+
+def decode_picture(data: bytes, iscolor: int) -> np.ndarray | None:
+    """Decode the bytes of a picture file, as `unpack_img` does; None where they are none."""
+    cv2 = _optional("cv2")
+    return _decode_cv2(cv2, data, iscolor) if cv2 else _decode_pillow(data, iscolor)
 
 
 _JPEG, _PNG = (".jpg", ".jpeg"), (".png",)

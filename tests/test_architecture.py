@@ -24,6 +24,7 @@ ORDER = (
     "_base",
     # operators and files
     "_ops _files",
+    "_images",
     # the engine; knows neither NDArray nor Symbol
     "_engine",
     # values

@@ -15,8 +15,8 @@ import pytest
 from gluonjax import image, nd, util
 from gluonjax import numpy as mx_np
 from gluonjax._base.errors import MXNetError
+from gluonjax._images import codecs, resample
 from gluonjax.gluon.data import vision
-from gluonjax.image import _decode, _resample
 
 PIL = pytest.importorskip("PIL.Image")
 
@@ -27,8 +27,9 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param == "opencv":
         pytest.importorskip("cv2")
     else:
-        for module in (_decode, _resample):
+        for module in (codecs, resample):
             monkeypatch.setattr(module, "opencv", lambda: None)
+        monkeypatch.setattr(codecs, "turbo", lambda: None)
     return request.param
 
 
@@ -102,7 +103,7 @@ def test_what_cannot_be_decoded(backend: str) -> None:
 
 def test_without_any_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encoded(gradient())
-    monkeypatch.setattr(_decode, "opencv", lambda: None)
+    monkeypatch.setattr(codecs, "opencv", lambda: None)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(MXNetError, match=r'pip install "gluonjax\[image\]"'):
         image.imdecode(data)
@@ -403,3 +404,18 @@ def test_iter_over_records(folder: Path) -> None:
     assert sorted(order) == [0, 1, 2, 3, 4] and pad == 0
     with pytest.raises(MXNetError, match="path_imgidx"):
         image.ImageIter(2, (3, 4, 4), path_imgrec=str(folder / "r.rec"), shuffle=True)
+
+
+def test_oldest_decoder() -> None:
+    """nd.imdecode gives planes, cut, less a mean, or into one picture of several."""
+    data = encoded(gradient())
+    planes = gradient().transpose(2, 0, 1)
+    assert np.array_equal(nd.imdecode(data).asnumpy(), planes)
+    assert np.array_equal(nd.imdecode(data, (1, 2, 4, 4)).asnumpy(), planes[:, 2:4, 1:4])
+    assert np.array_equal(nd.imdecode(data, mean=nd.ones((3, 4, 6))).asnumpy(), planes - 1.0)
+    out = nd.zeros((2, 3, 4, 6))
+    assert nd.imdecode(data, out=out, index=1) is out
+    assert np.array_equal(out.asnumpy()[1], planes) and not out.asnumpy()[0].any()
+    assert nd.imdecode(data, channels=1).shape == (1, 4, 6)
+    with pytest.raises(MXNetError, match="channels"):
+        nd.imdecode(data, channels=2)

@@ -90,9 +90,7 @@ class TestNDArrayIter:
     @pytest.mark.parametrize("wrap", [np.asarray, lambda values: nd.array(values)])
     def test_last_batch(self, wrap: Any) -> None:
         def epochs(mode: str, size: int, count: int, rounds: int = 1) -> list[Any]:
-            batches = io.NDArrayIter(
-                wrap(np.arange(count)), wrap(np.arange(count)), size, last_batch_handle=mode
-            )
+            batches = io.NDArrayIter(wrap(np.arange(count)), wrap(np.arange(count)), size, last_batch_handle=mode)
             found = []
             for _ in range(rounds):
                 found.append([(data, pad) for data, (label,), pad in seen(batches) if data == label])
@@ -227,9 +225,7 @@ class TestPrefetching:
         assert batches.batch_size == 2
 
     def test_lengths_must_agree(self) -> None:
-        batches = io.PrefetchingIter(
-            [io.NDArrayIter(np.arange(4), None, 2), io.NDArrayIter(np.arange(6), None, 2)]
-        )
+        batches = io.PrefetchingIter([io.NDArrayIter(np.arange(4), None, 2), io.NDArrayIter(np.arange(6), None, 2)])
         with pytest.raises(AssertionError, match="Number of entry mismatches"):
             list(batches)
 
@@ -338,9 +334,7 @@ def test_libsvm(tmp_path: Path) -> None:
     path = tmp_path / "data.t"
     path.write_text("1 0:1 2:2\n2 1:3\n3\n4 0:5\n5 2:1\n")
     batches = io.LibSVMIter(data_libsvm=str(path), data_shape=(3,), batch_size=2)
-    found = [
-        (batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist(), batch.pad) for batch in batches
-    ]
+    found = [(batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist(), batch.pad) for batch in batches]
     assert found == [
         ([[1, 0, 2], [0, 3, 0]], [1, 2], 0),
         ([[0, 0, 0], [5, 0, 0]], [3, 4], 0),
@@ -436,3 +430,19 @@ def test_batches_are_fast() -> None:
     count = sum(1 for _ in batches)
     assert count == 200
     assert (time.perf_counter() - start) / count < 5e-3
+
+
+def test_loader_as_iterator() -> None:
+    from gluonjax.contrib.io import DataLoaderIter
+    from gluonjax.gluon.data import ArrayDataset, DataLoader
+
+    batches = DataLoaderIter(DataLoader(ArrayDataset(np.arange(10.0).reshape(5, 2), np.arange(5)), 2), "x", "y")
+    assert batches.provide_data == [("x", (2, 2))] and batches.provide_label == [("y", (2,))]
+    for _ in range(2):
+        found = [
+            (batch.data[0].asnumpy()[:, 0].tolist(), batch.label[0].asnumpy().tolist(), batch.pad) for batch in batches
+        ]
+        assert found == [([0, 2], [0, 1], 0), ([4, 6], [2, 3], 0), ([8, 0], [4, 0], 1)]
+        batches.reset()
+    with pytest.raises(MXNetError, match="no current batch"):
+        batches.getdata()

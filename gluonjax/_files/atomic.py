@@ -6,9 +6,12 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Iterable
+
+Bytes = bytes | bytearray | memoryview
 
 
-def atomic_write(path: str | os.PathLike[str], content: bytes | bytearray | memoryview) -> None:
+def atomic_write(path: str | os.PathLike[str], content: Bytes | Iterable[Bytes]) -> None:
     """Write ``content`` to ``path``: all of it, or the old file stays as it was.
 
     The bytes go to a temporary name in the same folder, which is then renamed over ``path``. Links are
@@ -17,8 +20,9 @@ def atomic_write(path: str | os.PathLike[str], content: bytes | bytearray | memo
 
     Args:
         path: the file to write.
-        content: the bytes of the whole file.
+        content: the bytes of the whole file, or pieces of them.
     """
+    pieces = (content,) if isinstance(content, (bytes, bytearray, memoryview)) else content
     target = os.path.realpath(os.fspath(path))
     try:
         mode = os.stat(target).st_mode
@@ -26,12 +30,12 @@ def atomic_write(path: str | os.PathLike[str], content: bytes | bytearray | memo
         mode = None
     if mode is not None and not stat.S_ISREG(mode):
         with open(target, "wb") as stream:
-            stream.write(content)
+            stream.writelines(pieces)
         return
     temporary = f"{target}.{secrets.token_hex(4)}.part"
     try:
         with open(temporary, "xb") as stream:
-            stream.write(content)
+            stream.writelines(pieces)
         if mode is not None:
             os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, target)

@@ -123,7 +123,7 @@ class _Reader:
         raw = self.take(math.prod(shape) * dtype.itemsize, f"the values of {what}, {dtype} {shape}")
         # A copy: blocks start at any byte, while arrays should be aligned and not keep the whole file alive.
         try:
-            return np.frombuffer(bytes(raw), dtype).reshape(shape)
+            return np.frombuffer(raw, dtype).reshape(shape).copy()
         except ValueError as error:
             raise self.fail(f"{what} has the shape {shape}, which NumPy refuses: {error}") from None
 
@@ -290,11 +290,22 @@ def write_params(
     >>> read_params(write_params([np.ones((2,), np.float32)], ["w"]))
     ([array([1., 1.], dtype=float32)], ['w'])
     """
+    return b"".join(params_pieces(arrays, names, np_shape=np_shape, devices=devices))
+
+
+def params_pieces(
+    arrays: Sequence[Block],
+    names: Sequence[str] = (),
+    *,
+    np_shape: bool = False,
+    devices: Sequence[tuple[int, int]] | None = None,
+) -> list[bytes | memoryview]:
+    """The same as consecutive pieces; the arrays' own memory is among them, not a copy of it."""
     if names and len(names) != len(arrays):
         raise MXNetError(
             f"write_params: {len(arrays)} arrays and {len(names)} names; give none or one for each"
         )
-    pieces: list[bytes] = [struct.pack("<QQQ", LIST_MAGIC, 0, len(arrays))]
+    pieces: list[bytes | memoryview] = [struct.pack("<QQQ", LIST_MAGIC, 0, len(arrays))]
     for index, array in enumerate(arrays):
         device = devices[index] if devices is not None else CPU_0
         pieces.extend(_block_pieces(array, np_shape, device))
@@ -302,14 +313,18 @@ def write_params(
     for name in names:
         encoded = name.encode("utf-8")
         pieces += [struct.pack("<Q", len(encoded)), encoded]
-    return b"".join(pieces)
+    return pieces
 
 
-def _block_pieces(array: Block, np_shape: bool, device: tuple[int, int]) -> list[bytes]:
+def _memory(array: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def _block_pieces(array: Block, np_shape: bool, device: tuple[int, int]) -> list[bytes | memoryview]:
     if isinstance(array, np.ndarray):
         magic = V3_MAGIC if np_shape else V2_MAGIC
         head = struct.pack("<Ii", magic, DENSE) + _shape_bytes(array.shape)
-        return [head, struct.pack("<iii", *device, _code(array)), array.tobytes()]
+        return [head, struct.pack("<iii", *device, _code(array)), _memory(array)]
     if np_shape:
         raise MXNetError(
             f"write_params: a {array.stype} array cannot be written in np-shape mode; use a dense array"
@@ -318,7 +333,7 @@ def _block_pieces(array: Block, np_shape: bool, device: tuple[int, int]) -> list
     stype = ROW_SPARSE if array.indptr is None else CSR
     head = struct.pack("<Ii", V2_MAGIC, stype) + _shape_bytes(array.data.shape) + _shape_bytes(array.shape)
     kinds = [struct.pack("<i", _code(index)) + _shape_bytes(index.shape) for index in indexes]
-    bodies = [array.data.tobytes(), *(index.tobytes() for index in indexes)]
+    bodies = [_memory(array.data), *(_memory(index) for index in indexes)]
     return [head, struct.pack("<iii", *device, _code(array.data)), *kinds, *bodies]
 
 

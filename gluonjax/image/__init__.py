@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from gluonjax.image import detection as det
+from gluonjax.image import detection as detection
 from gluonjax.image import image as image
+from gluonjax.image.detection import CreateDetAugmenter as CreateDetAugmenter
+from gluonjax.image.detection import CreateMultiRandCropAugmenter as CreateMultiRandCropAugmenter
+from gluonjax.image.detection import DetAugmenter as DetAugmenter
+from gluonjax.image.detection import DetBorrowAug as DetBorrowAug
+from gluonjax.image.detection import DetHorizontalFlipAug as DetHorizontalFlipAug
+from gluonjax.image.detection import DetRandomCropAug as DetRandomCropAug
+from gluonjax.image.detection import DetRandomPadAug as DetRandomPadAug
+from gluonjax.image.detection import DetRandomSelectAug as DetRandomSelectAug
+from gluonjax.image.detection import ImageDetIter as ImageDetIter
 from gluonjax.image.image import Augmenter as Augmenter
 from gluonjax.image.image import BrightnessJitterAug as BrightnessJitterAug
 from gluonjax.image.image import CastAug as CastAug

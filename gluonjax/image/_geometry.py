@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gluonjax import autograd
-from gluonjax.image import _resample
+from gluonjax._images import resample
 from gluonjax.image._decode import deliver, wrap
 from gluonjax.image._errors import ImageArgumentError
 
@@ -56,7 +56,7 @@ def imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
     Returns:
         ``(h, w, channels)``, of the same dtype.
     """
-    return deliver(_resample.resize(src.asnumpy(), int(w), int(h), int(interp)), out, src.context)
+    return deliver(resample.resize(src.asnumpy(), int(w), int(h), int(interp)), out, src.context)
 
 
 def copyMakeBorder(
@@ -78,7 +78,7 @@ def copyMakeBorder(
     """
     fill = tuple(values) or (value,) * 3
     sides = (int(top), int(bot), int(left), int(right))
-    return deliver(_resample.border(src.asnumpy(), sides, int(type), fill), out, src.context)
+    return deliver(resample.border(src.asnumpy(), sides, int(type), fill), out, src.context)
 
 
 def scale_down(src_size: tuple[int, int], size: tuple[float, float]) -> tuple[int, int]:
@@ -141,7 +141,7 @@ def fixed_crop(src: Any, x0: int, y0: int, w: int, h: int, size: tuple[int, int]
     part = src.asnumpy()[rows, columns]
     if size is not None and resizes:
         method = choose_interpolation(interp, (h, w, size[1], size[0]))
-        part = _resample.resize(part, int(size[0]), int(size[1]), method)
+        part = resample.resize(part, int(size[0]), int(size[1]), method)
     return wrap(np.ascontiguousarray(part), src.context)
 
 

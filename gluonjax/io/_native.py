@@ -33,8 +33,8 @@ COMMON = {
 class HostBatch(NamedTuple):
     """A batch before it becomes NDArrays."""
 
-    data: Table
-    label: Table
+    data: Any
+    label: Any
     pad: int
     index: np.ndarray
 
@@ -92,10 +92,11 @@ class MXDataIter(HoldingIter):
             return None
         return DataBatch([self._array(batch.data)], [self._array(batch.label)], batch.pad, batch.index)
 
-    def _array(self, table: Table) -> Any:
+    def _array(self, table: Any) -> Any:
         if isinstance(table, np.ndarray):
             return wrap(table, self._context)
-        return csr_array(table, self._context)
+        # Readers that work ahead have brought their batches to the device already.
+        return csr_array(table, self._context) if isinstance(table, SparseBlock) else table
 
     def iter_next(self) -> bool:
         if self._debug_skip_load and not self._debug_at_begin:

@@ -46,6 +46,7 @@ from gluonjax.ndarray._creation import (
     waitall,
     zeros,
 )
+from gluonjax.ndarray._imdecode import imdecode
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.ndarray.sparse import CSRNDArray, RowSparseNDArray
 from gluonjax.ndarray.utils import load, load_frombuffer, save

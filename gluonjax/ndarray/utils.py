@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from gluonjax._base.devices import Context
 from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError
 from gluonjax._base.scopes import modes
-from gluonjax._files import params
+from gluonjax._files import formats, params
 from gluonjax._files.atomic import atomic_write
 from gluonjax.ndarray import _creation
 from gluonjax.ndarray.ndarray import NDArray, wrap
+
+# Files of this size and more are mapped, not read.
+_MAPPED_FROM = 1 << 20
 
 
 def zeros(shape: Any, ctx: Any = None, dtype: Any = None, stype: str | None = None, **kwargs: Any) -> NDArray:
@@ -32,12 +36,13 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
     return _creation.array(source_array, ctx, dtype)
 
 
-def save(fname: str, data: Any) -> None:
-    """Write an array, a list or a dictionary of arrays to a file in MXNet's .params format.
+def save(fname: str, data: Any, *, format: str | None = None) -> None:
+    """Write an array, a list or a dictionary of arrays to a file, by default in MXNet's .params format.
 
     Args:
         fname: the path; written to a temporary name first and then renamed.
         data: an NDArray, a list of them, or a dictionary from names to them.
+        format: ``"params"`` (also where None, whatever the path's ending), ``"safetensors"``, ``"npz"``, ``"orbax"``.
 
     Raises:
         ValueError: for anything else; TypeError where an entry is not an array.
@@ -56,7 +61,10 @@ def save(fname: str, data: Any) -> None:
         if not isinstance(one, NDArray):
             raise ArgumentTypeError(f"save only accept dict str->NDArray or list of NDArray, got {type(one)}")
     contents = [_content(one) for one in arrays]
-    atomic_write(os.fspath(fname), params.write_params(contents, names, np_shape=modes.np_shape))
+    if format not in (None, "params"):
+        formats.write_arrays(fname, contents, names, format)
+        return
+    atomic_write(os.fspath(fname), params.params_pieces(contents, names, np_shape=modes.np_shape))
 
 
 def _content(array: NDArray) -> Any:
@@ -66,13 +74,24 @@ def _content(array: NDArray) -> Any:
 
 
 def load(fname: str) -> Any:
-    """Read what ``save`` (of MXNet or of this library) wrote: a list, or a dictionary where names were saved."""
+    """Read what ``save`` (of MXNet or of this library) wrote: a list, or a dictionary where names were saved.
+
+    Files of the other formats that ``save`` knows are told by their content.
+    """
     try:
+        if formats.format_of_content(os.fspath(fname)) != "params":
+            return _handles(*formats.read_arrays(fname))
         with open(fname, "rb") as file:
-            data = file.read()
+            data = _mapped(file)
     except OSError as error:
         raise MXNetError(f"load: cannot read '{fname}': {error.strerror}") from error
     return _unpack(data, str(fname))
+
+
+def _mapped(file: BinaryIO) -> Any:
+    """The content of a file; a large one is mapped, so that it is in memory once, as arrays."""
+    size = os.fstat(file.fileno()).st_size
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size >= _MAPPED_FROM else file.read()
 
 
 def load_frombuffer(buf: Any) -> Any:
@@ -94,13 +113,17 @@ def _unpack(data: bytes, source: str) -> Any:
             f"{source}: holds zero-size or 0-d arrays that were saved with"
             f"{'out' if modes.np_shape else ''} NumPy shape semantics; call mx.util.set_np_shape({wanted}) to load them"
         )
+    return _handles(blocks, names)
+
+
+def _handles(blocks: list[Any], names: list[str]) -> Any:
     arrays = [_handle(block) for block in blocks]
     return dict(zip(names, arrays)) if names else arrays
 
 
 def _handle(block: Any) -> NDArray:
     if isinstance(block, np.ndarray):
-        return wrap(np.array(block, order="C"), Context("cpu"))
+        return wrap(np.require(block, requirements=["C", "O", "W"]), Context("cpu"))
     from gluonjax.ndarray import sparse
 
     return sparse.from_block(block)

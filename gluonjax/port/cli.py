@@ -6,6 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from gluonjax.port import convert, im2rec
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command. Returns the process's exit status."""
@@ -25,6 +27,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench.add_argument("--device", choices=("cpu", "gpu"), help="default: the GPU if JAX sees one")
     operators = commands.add_parser("ops", help="which operators of MXNet 1.9.1 are here")
     operators.add_argument("--missing", action="store_true", help="name those that are not")
+    packing = commands.add_parser(
+        "im2rec", help="list the pictures of a folder, and pack them into RecordIO files",
+        description="List the pictures of a folder (--list), then pack them; the options of MXNet's tools/im2rec.py.",
+    )  # fmt: skip
+    im2rec.add_arguments(packing)
+    converting = commands.add_parser(
+        "convert", help="convert arrays between .params, .safetensors, .npz and an orbax checkpoint",
+        description="Convert named arrays; an orbax checkpoint is a folder.",
+    )  # fmt: skip
+    convert.add_arguments(converting)
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     if options.command == "run":
@@ -43,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from gluonjax.port.operators import show
 
         return show(options.missing)
+    if options.command == "im2rec":
+        return im2rec.main(options)
+    if options.command == "convert":
+        return convert.main(options)
     return 2
 
 

@@ -11,9 +11,14 @@ Taps = tuple[np.ndarray, np.ndarray]
 _SLOPE = -0.75
 
 
+def _scale(size: int, target: int) -> float:
+    """Pixels for an output pixel; inverted from the growth, as OpenCV rounds it: pixel borders depend on that."""
+    return 1 / (target / size)
+
+
 def _positions(size: int, target: int) -> tuple[np.ndarray, np.ndarray]:
     """The pixel to the left of each output pixel's center, and the distance from it (float32)."""
-    place = ((np.arange(target) + 0.5) * (size / target) - 0.5).astype(np.float32)
+    place = ((np.arange(target) + 0.5) * (_scale(size, target)) - 0.5).astype(np.float32)
     left = np.floor(place).astype(np.int64)
     return left, (place - left).astype(np.float32)
 
@@ -25,7 +30,7 @@ def _spread(left: np.ndarray, first: int, weights: list[np.ndarray], size: int) 
 
 def _linear(size: int, target: int, for_area: bool, of_rows: bool) -> Taps:
     if for_area:
-        left = np.floor(np.arange(target) * (size / target)).astype(np.int64)
+        left = np.floor(np.arange(target) * (_scale(size, target))).astype(np.int64)
         rest = ((np.arange(target) + 1) - (left + 1) * (target / size)).astype(np.float32)
         rest = np.where(rest <= 0, 0, rest - np.floor(rest)).astype(np.float32)
     else:
@@ -57,7 +62,7 @@ def _lanczos(size: int, target: int) -> Taps:
 def taps(size: int, target: int, method: int, of_rows: bool = False) -> Taps:
     """``(target, taps)`` pixel numbers and weights of a method that looks at a fixed number of pixels."""
     if method == NEAREST:
-        index = np.minimum(np.floor(np.arange(target) * (size / target)).astype(np.int64), size - 1)
+        index = np.minimum(np.floor(np.arange(target) * (_scale(size, target))).astype(np.int64), size - 1)
         return index[:, None], np.ones((target, 1), np.float32)
     if method == CUBIC:
         return _cubic(size, target)
@@ -68,7 +73,7 @@ def taps(size: int, target: int, method: int, of_rows: bool = False) -> Taps:
 
 def area_matrix(size: int, target: int) -> np.ndarray:
     """``(target, size)``: by how much each pixel is covered by each output pixel, for shrinking."""
-    scale = size / target
+    scale = _scale(size, target)
     start = np.arange(target)[:, None] * scale
     end = np.minimum(start + scale, size)
     pixel = np.arange(size)

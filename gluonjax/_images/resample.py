@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gluonjax._base.errors import OperatorError
+from gluonjax._images.codecs import opencv
 from gluonjax._ops.contrib import _image_taps as taps
-from gluonjax.image._decode import opencv
 
 # OpenCV's weights for 8-bit pixels are whole numbers of this many bits.
 _BITS = 11
