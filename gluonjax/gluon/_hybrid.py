@@ -39,6 +39,9 @@ class HybridBlock(Block):
     [0.0, 6.0]
     """
 
+    # False in processes that leave JAX alone (data workers): hybridized blocks run operator by operator there.
+    _may_compile = True
+
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
         # (input symbols, output symbol) of the last trace, or empty.
@@ -170,7 +173,7 @@ class HybridBlock(Block):
             return self._run_on_symbols(x, *args, **kwargs)
         context = sample.context
         # mx.np arrays run uncompiled: their functions have no symbols yet.
-        if self._active and self._callback is None and not sample._np_semantics:
+        if self._active and self._may_compile and self._callback is None and not sample._np_semantics:
             if single:
                 leaves, form = [x], SINGLE
             else:
@@ -365,6 +368,15 @@ class SymbolBlock(HybridBlock):
             inputs, output = self._cached_graph
             return output(**{variable.name: leaf for variable, leaf in zip(inputs, leaves)})
         return self._find_trace(leaves, form, args, kwargs)(leaves, leaves[0].context)
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Move the parameters to other contexts.
+
+        Args:
+            ctx: a Context, or a list of them for one copy on each.
+        """
+        for parameter in self.collect_params().values():
+            parameter.reset_ctx(ctx)
 
     def _clear_cached_op(self) -> None:
         # The graph is what this block is; only what was compiled from it can be dropped.

@@ -19,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="a module, and its arguments, instead"
     )
     run.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
+    api = commands.add_parser("api", help="compare the public names and signatures with MXNet's")
+    api.add_argument("prefix", nargs="?", default="mxnet", help="only names below this one, e.g. gluon.nn")
+    api.add_argument("--missing", action="store_true", help="only names that are not there")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     if options.command == "run":
@@ -29,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not options.script:
             run.error("name a script, e.g. 'python -m gluonjax run train.py --epochs 3'")
         return run_script(options.script, options.args)
+    if options.command == "api":
+        from gluonjax.port import api_walk
+
+        return api_walk.main(options.prefix, options.missing)
     return 2
 
 

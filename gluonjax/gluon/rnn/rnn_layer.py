@@ -66,9 +66,9 @@ class _RNNLayer(HybridBlock):
                     yield at + "h2r_weight", (state, self._hidden_size), self._h2r_weight_initializer
             input_size = state * self._dir
 
-    def infer_shape(self, inputs: Any, *args: Any) -> None:
+    def infer_shape(self, *args: Any) -> None:
         """Take the parameters' shapes from the width of the input."""
-        for name, shape, _ in self._parameter_table(inputs.shape[2]):
+        for name, shape, _ in self._parameter_table(args[0].shape[2]):
             self._reg_params[name].shape = shape
 
     def __repr__(self) -> str:
