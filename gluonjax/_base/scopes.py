@@ -17,6 +17,8 @@ class Modes(threading.local):
         self.np_shape: bool = False
         self.np_array: bool = False
         self.np_default_dtype: bool = False
+        # Arrays of blocks are lent to a pure function (interop.functional), which puts back what they held.
+        self.lent: bool = False
         # While a whole step is traced, functions that want to see handle reads and writes.
         self.tracer: object | None = None
 

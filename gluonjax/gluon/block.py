@@ -9,11 +9,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+
 from gluonjax import initializer
 from gluonjax import name as naming
 from gluonjax import ndarray as nd
 from gluonjax.gluon import _saving
 from gluonjax.gluon._errors import ArgumentError, BlockTypeError
+from gluonjax.gluon._jax_arrays import call_on_jax
 from gluonjax.gluon.parameter import Parameter, ParameterDict
 from gluonjax.gluon.utils import HookHandle, _indent
 
@@ -252,7 +255,9 @@ class Block:
     # -- running --------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the hooks and ``forward``."""
+        """Run the hooks and ``forward``; for JAX arrays (and tracers) the results are JAX arrays."""
+        if args and type(args[0]) is not nd.NDArray and isinstance(args[0], jax.Array):
+            return call_on_jax(self, args, kwargs)
         for hook in self._forward_pre_hooks.values():
             hook(self, args)
         out = self.forward(*args, **kwargs)

@@ -19,7 +19,7 @@ from gluonjax._engine.lazy import Origin, put_off
 from gluonjax._engine.lower import Lowered, lower
 from gluonjax._engine.run import Kernel, is_tracer
 from gluonjax._engine.tape import Node, wanted_inputs
-from gluonjax.ndarray._invoke import new_handle
+from gluonjax.ndarray._invoke import commit, new_handle
 
 
 class CachedGraph:
@@ -92,7 +92,7 @@ class CachedGraph:
             node = Node(kernel, values, parents, outputs, ctx.is_host, pullback)
         if len(results) > count and modes.training:
             for handle, value in zip(handles[len(self.arguments) :], results[count:]):
-                handle._write(value)
+                commit(handle, value)
         return [new_handle(cls, value, ctx, node, index) for index, value in enumerate(results[:count])]
 
 

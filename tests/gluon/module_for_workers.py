@@ -79,3 +79,19 @@ class Untouched(data.Dataset):
         except RuntimeError:
             return 0.0
         return 1.0
+
+
+class OnlyHere(data.Dataset):
+    """Cannot be made in a worker, which has not imported the test."""
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, idx: int) -> Any:
+        return float(idx)
+
+    def __setstate__(self, state: Any) -> None:
+        raise ModuleNotFoundError("only in the parent")
+
+    def __getstate__(self) -> Any:
+        return {"some": "state"}

@@ -89,6 +89,13 @@ def test_what_cannot_be_sent_is_loaded_by_threads() -> None:
     assert loaded == [2.0, 4.0]
 
 
+def test_what_workers_cannot_read_is_loaded_by_threads() -> None:
+    loader = data.DataLoader(sets.OnlyHere(), 1, num_workers=1)
+    with pytest.warns(UserWarning, match="only in the parent"):
+        assert [batch.asscalar() for batch in loader] == [0.0, 1.0, 2.0]
+    assert [batch.asscalar() for batch in loader] == [0.0, 1.0, 2.0]
+
+
 def test_arrays_through_queues() -> None:
     queue = data.dataloader.SimpleQueue()
     queue.put((1, mx.nd.arange(6).reshape((2, 3))))

@@ -15,7 +15,7 @@ from gluonjax._engine import rng
 from gluonjax.gluon._errors import MXNetError
 from gluonjax.gluon.data import _pool
 from gluonjax.gluon.data._messages import unpacked
-from gluonjax.gluon.data._worker import WorkerTraceback
+from gluonjax.gluon.data._worker import Unreadable, WorkerTraceback
 
 if TYPE_CHECKING:
     from gluonjax.gluon.data.dataloader import DataLoader
@@ -128,24 +128,30 @@ class ProcessRound(Round):
         self._position = 0
         self._begin()
 
-    def _send(self, indices: Any) -> int:
+    def _send(self, indices: Any) -> tuple[int, Any]:
         position, self._position = self._position, self._position + 1
         place = position % len(self._workers)
         worker, seed, self._seeds[place] = self._workers[place], self._seeds[place], None
         worker.send(("load", self._number, position, self._source.number, indices, seed, self._modes))
         if not worker.alive:
             worker._has_died()
-        return position
+        return position, indices
 
-    def _receive(self, request: int) -> Any:
+    def _receive(self, request: tuple[int, Any]) -> Any:
+        position, indices = request
+        if self._loader._thread_pool:
+            return self._loader._load(indices)  # an earlier batch has shown that workers cannot
         seconds = self._loader._timeout
-        data = self._mailbox.take(request, seconds)
+        data = self._mailbox.take(position, seconds)
         if data is None:
             raise WorkerTimeout(TIMED_OUT.format(seconds=seconds))
         fine, result = unpacked(data)
         if fine:
             return result
         error, text = result
+        if isinstance(error, Unreadable):
+            self._loader._use_threads(error)
+            return self._loader._load(indices)
         if error is None:
             raise MXNetError(f"a DataLoader worker failed:\n{text}")
         raise error from WorkerTraceback(text)

@@ -20,6 +20,10 @@ from typing import Any
 import numpy as np
 
 
+class Unreadable(Exception):
+    """A worker cannot make the data set of the bytes that it was sent."""
+
+
 class WorkerTraceback(Exception):
     """Shows where in a worker an error happened; it is the ``__cause__`` of the error in the parent."""
 
@@ -56,7 +60,7 @@ def main(descriptor: int) -> None:
             try:
                 sources[number] = unpacked(data)
             except Exception as error:
-                sources[number] = error
+                sources[number] = Unreadable(f"{type(error).__name__}: {error}")
         elif kind == "forget":
             sources.pop(message[0], None)
         else:
@@ -90,7 +94,7 @@ def _load(source: Any, indices: Any, in_modes: dict[str, bool]) -> bytes:
     from gluonjax.gluon.data._messages import CannotSend, packed
 
     try:
-        if isinstance(source, Exception):
+        if isinstance(source, Unreadable):
             raise source
         dataset, batchify = source
         with mode(**in_modes):

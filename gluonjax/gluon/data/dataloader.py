@@ -133,14 +133,18 @@ class DataLoader:
                     raise CannotSend("worker processes need pipes as POSIX has them")
                 self._source = Source(self._dataset, self._batchify_fn)
             except CannotSend as error:
-                self._thread_pool = True
-                warnings.warn(
-                    f"DataLoader: the data set cannot be sent to worker processes ({error}), so the workers are "
-                    "threads. Define its functions and classes at the top level of a module to use processes, or "
-                    "pass thread_pool=True.",
-                    stacklevel=3,
-                )
+                self._use_threads(error)
         return ThreadRound(self) if self._source is None else ProcessRound(self, self._source)
+
+    def _use_threads(self, error: Exception) -> None:
+        """From now on load with threads, and say why."""
+        self._thread_pool, self._source = True, None
+        warnings.warn(
+            f"DataLoader: the data set cannot be sent to worker processes ({error}), so the workers are threads. "
+            "Define its functions and classes at the top level of a module to use processes, or pass "
+            "thread_pool=True.",
+            stacklevel=4,
+        )
 
     def refresh(self) -> None:
         """Begin to load the next round now."""

@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+
 from gluonjax import ndarray as nd
 from gluonjax import symbol as sym
 from gluonjax.gluon._errors import ArgumentError
+from gluonjax.gluon._jax_arrays import call_on_jax
 from gluonjax.gluon.block import HybridBlock
 from gluonjax.gluon.parameter import Parameter, tensor_types
 from gluonjax.gluon.rnn import rnn_cell
@@ -161,6 +164,8 @@ class _RNNLayer(HybridBlock):
         Returns:
             The output, or (output, states) where states were given.
         """
+        if isinstance(inputs, jax.Array):
+            return call_on_jax(self, (inputs, states, sequence_length), kwargs)
         self.skip_states = states is None
         if states is None:
             if isinstance(inputs, NDArray):
