@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class Modes(threading.local):
@@ -19,6 +20,8 @@ class Modes(threading.local):
         self.np_default_dtype: bool = False
         # Arrays of blocks are lent to a pure function (interop.functional), which puts back what they held.
         self.lent: bool = False
+        # Sees every operator's results (Block.debug).
+        self.watch: Any = None
         # While a whole step is traced, functions that want to see handle reads and writes.
         self.tracer: object | None = None
 

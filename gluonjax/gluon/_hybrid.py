@@ -24,6 +24,7 @@ from gluonjax.gluon._trace import (
 )
 from gluonjax.gluon.block import Block, BlockForwardMissing
 from gluonjax.ndarray import NDArray
+from gluonjax.ndarray._recompiling import Compilations
 from gluonjax.symbol import Symbol
 
 
@@ -48,6 +49,7 @@ class HybridBlock(Block):
         self._cached_graph: Any = ()
         self._cached_op: Any = None
         self._traces: dict[Any, Trace] = {}
+        self._compilations = Compilations(self._name or type(self).__name__)
         self._in_format: Any = None
         self._out_format: Any = None
         self._active = False
@@ -306,6 +308,15 @@ class SymbolBlock(HybridBlock):
         self._prefix = ""
         self._params = type(self._params)("", params)
         names = {variable.name for variable in inputs}
+        sparse = [
+            node.name for node in outputs._graph.variables
+            if node.name not in names and node.attrs.get("__storage_type__", "0") not in ("0", "-1")
+        ]  # fmt: skip
+        if sparse:
+            raise ArgumentError(
+                f"SymbolBlock doesn't support Parameter '{sparse[0]}' because its storage type is not 'default'. Only "
+                "dense parameters are supported: leave stype out of its sym.var"
+            )
         for kind, listed in (("write", outputs.list_arguments()), ("null", outputs.list_auxiliary_states())):
             for name in listed:
                 if name not in names:

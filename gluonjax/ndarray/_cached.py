@@ -20,6 +20,7 @@ from gluonjax._engine.lower import Lowered, lower
 from gluonjax._engine.run import Kernel, is_tracer
 from gluonjax._engine.tape import Node, wanted_inputs
 from gluonjax.ndarray._invoke import commit, new_handle
+from gluonjax.ndarray._recompiling import Compilations
 
 
 class CachedGraph:
@@ -28,10 +29,16 @@ class CachedGraph:
     Args:
         graph: what to run.
         name: what errors call it.
+        compilations: what counts the programs; graphs of one block share it.
+        inputs: names of the variables that are inputs rather than parameters.
     """
 
-    def __init__(self, graph: Graph, name: str) -> None:
+    def __init__(
+        self, graph: Graph, name: str, compilations: Compilations | None = None, inputs: Sequence[str] = ()
+    ) -> None:
         self.graph = graph
+        self.compilations = compilations
+        self._inputs = inputs
         self.name = name
         self.arguments = [node.name for node in graph.arguments]
         self.auxiliary = [node.name for node in graph.auxiliary]
@@ -56,7 +63,10 @@ class CachedGraph:
         found = self._programs.get(key)
         if found is None:
             lowered = lower(self.graph, modes.training, overrides)
-            kernel = Kernel(self.name, lowered, interpretable=False, source=("graph", self.graph))
+            program: Any = lowered
+            if self.compilations is not None:
+                program = self.compilations.counted(lowered, self.arguments + self.auxiliary, self._inputs)
+            kernel = Kernel(self.name, program, interpretable=False, source=("graph", self.graph))
             found = self._programs[key] = (lowered, kernel)
         return found
 

@@ -223,6 +223,8 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
             node = Node(kernel, values, parents, outputs, on_host, pullback)
         else:
             node = Node(None, (), parents, outputs, on_host, zero=True)
+    if modes.watch is not None:
+        modes.watch.forward(op.name, values, results, node)
     if out is not None:
         return _write_out(op, out, results, node)
     if len(results) == 1:

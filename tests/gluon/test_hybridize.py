@@ -252,3 +252,20 @@ def test_value_dependent_shapes_run_uncompiled_and_say_so() -> None:
         assert net(x).asnumpy().tolist() == [[3, 4], [5, 6]]
         assert net(x + 2).asnumpy().tolist() == [[3, 4], [5, 6], [7, 8]]
     assert sum("runs without compilation" in str(one.message) for one in caught) == 1
+
+
+def test_sparse_gradients_of_put_off_calls() -> None:
+    net = nn.Embedding(10, 1, sparse_grad=True)
+    net.initialize()
+    net.hybridize()
+    with autograd.record():
+        total = net(mx.nd.ones((7,))).sum()
+    total.backward()
+    assert net.weight.grad().indices.asnumpy().tolist() == [1]
+    assert net.weight.grad().data.asnumpy().tolist() == [[7.0]]
+
+
+def test_symbol_blocks_refuse_sparse_parameters() -> None:
+    weight = mx.sym.var("weight", stype="row_sparse")
+    with pytest.raises(AssertionError, match="'weight' because its storage type"):
+        gluon.SymbolBlock(mx.sym.dot(mx.sym.var("data"), weight), mx.sym.var("data"))
