@@ -74,6 +74,8 @@ UPWARD = {
     ("_legacy_operator", "symbol"): "get_symbol of a NumpyOp answers with a Symbol",
     ("initializer", "rnn"): "FusedRNN unpacks its parameters with the cells of mx.rnn",
     ("model", "executor_manager"): "mx.model re-exports a name of the older training loop, on first use",
+    ("gluon", "contrib"): "text data sets make their vocabulary with mx.contrib.text",
+    ("gluon", "compat"): "a data worker takes over that the parent resolves 'mxnet' to gluonjax",
     ("_feed_forward", "module"): "FeedForward trains through a Module",
 }
 

@@ -117,7 +117,10 @@ class Context(metaclass=_ContextMeta):
     @functools.cached_property
     def is_host(self) -> bool:
         """True where arrays may live as NumPy arrays: the first CPU device."""
-        return self.device_typeid in (1, 3, 5) and self.jax_device is _devices("cpu")[0]
+        if self.device_typeid not in (1, 3, 5):
+            return False
+        # Without asking JAX for number 0: processes that only use NumPy (data workers) never start a backend.
+        return self.device_id == 0 or self.jax_device is _devices("cpu")[0]
 
 
 @functools.cache

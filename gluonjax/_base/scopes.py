@@ -20,6 +20,10 @@ class Modes(threading.local):
         self.np_default_dtype: bool = False
         # While a whole step is traced: what watches reads and writes of memory (``ndarray/_capture.py``).
         self.tracer: Any = None
+        # Arrays of blocks are lent to a pure function (interop.functional), which puts back what they held.
+        self.lent: bool = False
+        # Sees every operator's results (Block.debug).
+        self.watch: Any = None
 
 
 modes = Modes()

@@ -41,6 +41,11 @@ def _graph_object(graph: Graph) -> dict[str, Any]:
         for index in node.mutated:
             source = id(node.inputs[index][0])
             version[source] = version.get(source, 0) + 1
+        if node.op is not None and registry.find(node.op.name) is not node.op:
+            raise MXNetError(
+                f"'{node.name}' calls the Python function {node.op.name}, which a symbol file cannot hold; take it out "
+                "of the block, or save the parameters alone"
+            )
         entry: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
         if node.attrs:
             entry["attrs"] = dict(sorted(node.attrs.items()))

@@ -34,6 +34,12 @@ LAUNCH_NS = 12_000
 # The "price": total rent after which compiling (20 to 130 ms) would have been cheaper.
 PRICE_NS = 40_000_000
 
+def numpy_only() -> None:
+    """From now on compile nothing that NumPy can do: for processes that should leave JAX's devices alone."""
+    global LARGE, PRICE_NS
+    LARGE, PRICE_NS = float("inf"), 1 << 62
+
+
 COLD_TIER = os.environ.get("GLUONJAX_COLD_TIER", "1") != "0"
 NAIVE = os.environ.get("MXNET_ENGINE_TYPE", "") == "NaiveEngine"
 

@@ -153,6 +153,7 @@ def walk(
         send(entry, Tracked(value, value_entry), True if type(entry) is Leaf else entry.node.on_host)
 
     visited = []
+    watch = modes.watch
     blocked: list[Any] = []
     structure = count = 0
     while order:
@@ -169,7 +170,10 @@ def walk(
             blocked.extend(parents)
         if not wanted:
             continue
-        for index, gradient in zip(wanted, _pull(node, gradients, create_graph)):
+        pulled = _pull(node, gradients, create_graph)
+        if watch is not None:
+            watch.backward(node, pulled)
+        for index, gradient in zip(wanted, pulled):
             parent = parents[index]
             if gradient is not None and parent is not None:
                 send(parent, gradient, node.on_host)

@@ -1,5 +1,6 @@
 """The imperative interface: blocks, parameters, losses, data loading, training."""
 
+from gluonjax.gluon import _shown as _shown  # last: it adds to the modules above
 from gluonjax.gluon import contrib as contrib
 from gluonjax.gluon import data as data
 from gluonjax.gluon import loss as loss

@@ -26,6 +26,7 @@ from gluonjax.gluon._trace import (
 from gluonjax.gluon.block import Block, BlockForwardMissing
 from gluonjax.gluon.utils import shape_is_known
 from gluonjax.ndarray import NDArray
+from gluonjax.ndarray._recompiling import Compilations
 from gluonjax.symbol import Symbol
 
 
@@ -41,12 +42,16 @@ class HybridBlock(Block):
     [0.0, 6.0]
     """
 
+    # False in processes that leave JAX alone (data workers): hybridized blocks run operator by operator there.
+    _may_compile = True
+
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
         # (input symbols, output symbol) of the last trace, or empty.
         self._cached_graph: Any = ()
         self._cached_op: Any = None
         self._traces: dict[Any, Trace] = {}
+        self._compilations = Compilations(self._name or type(self).__name__)
         self._in_format: Any = None
         self._out_format: Any = None
         self._active = False
@@ -176,7 +181,7 @@ class HybridBlock(Block):
             return self._run_on_symbols(x, *args, **kwargs)
         context = sample.context
         # mx.np arrays run uncompiled: their functions have no symbols yet.
-        if self._active and self._callback is None and not sample._np_semantics:
+        if self._active and self._may_compile and self._callback is None and not sample._np_semantics:
             if single:
                 leaves, form = [x], SINGLE
             else:
@@ -309,6 +314,15 @@ class SymbolBlock(HybridBlock):
         self._prefix = ""
         self._params = type(self._params)("", params)
         names = {variable.name for variable in inputs}
+        sparse = [
+            node.name for node in outputs._graph.variables
+            if node.name not in names and node.attrs.get("__storage_type__", "0") not in ("0", "-1")
+        ]  # fmt: skip
+        if sparse:
+            raise ArgumentError(
+                f"SymbolBlock doesn't support Parameter '{sparse[0]}' because its storage type is not 'default'. Only "
+                "dense parameters are supported: leave stype out of its sym.var"
+            )
         for kind, listed in (("write", outputs.list_arguments()), ("null", outputs.list_auxiliary_states())):
             for name in listed:
                 if name not in names:
@@ -371,6 +385,15 @@ class SymbolBlock(HybridBlock):
             inputs, output = self._cached_graph
             return output(**{variable.name: leaf for variable, leaf in zip(inputs, leaves)})
         return self._find_trace(leaves, form, args, kwargs)(leaves, leaves[0].context)
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Move the parameters to other contexts.
+
+        Args:
+            ctx: a Context, or a list of them for one copy on each.
+        """
+        for parameter in self.collect_params().values():
+            parameter.reset_ctx(ctx)
 
     def _clear_cached_op(self) -> None:
         # The graph is what this block is; only what was compiled from it can be dropped.

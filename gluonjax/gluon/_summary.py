@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gluonjax.gluon._errors import ArgumentError
 from gluonjax.ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
     rows = [Row("Input", _shapes(inputs))]
     counted: set[int] = set()
     handles = []
+    compiled = []
 
     def note(layer: Block, _: Any, outputs: Any) -> None:
         row = Row(f"{type(layer).__name__}-{len(rows)}", _shapes(outputs))
@@ -44,7 +44,9 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
 
     def watch(layer: Block) -> None:
         if isinstance(layer, HybridBlock) and layer._active:
-            raise ArgumentError(f'"{layer.name}" must not be hybridized to print summary.')
+            # The layers of a compiled block are not called; for this once they are.
+            compiled.append(layer)
+            layer._active = False
         if not isinstance(layer, (Sequential, HybridSequential)):
             handles.append(layer.register_forward_hook(note))
 
@@ -54,6 +56,8 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
     finally:
         for handle in handles:
             handle.detach()
+        for layer in compiled:
+            layer._active = True
     _print_table(rows)
 
 

@@ -155,7 +155,10 @@ class Trace:
         """Find where every variable of the graph comes from: an argument's position or a parameter."""
         if self._cached is not None:
             return
-        cached = CachedGraph(self.output._graph, block.name or type(block).__name__)
+        name = block.name or type(block).__name__
+        cached = CachedGraph(
+            self.output._graph, name, block._compilations, [str(variable.name) for variable in self.inputs]
+        )
         params = dict(block.collect_params().items())
         position = {str(variable.name): index for index, variable in enumerate(self.inputs)}
         sources: list[Any] = []

@@ -9,11 +9,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+
 from gluonjax import initializer
 from gluonjax import name as naming
 from gluonjax import ndarray as nd
 from gluonjax.gluon import _saving
-from gluonjax.gluon._errors import ArgumentError, BlockTypeError
+from gluonjax.gluon._debug import watching
+from gluonjax.gluon._errors import ArgumentError, BlockTypeError, MXNetError
+from gluonjax.gluon._jax_arrays import call_on_jax
+from gluonjax.gluon._places import explain
 from gluonjax.gluon.parameter import Parameter, ParameterDict
 from gluonjax.gluon.utils import HookHandle, _indent
 
@@ -252,10 +257,16 @@ class Block:
     # -- running --------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the hooks and ``forward``."""
+        """Run the hooks and ``forward``; for JAX arrays (and tracers) the results are JAX arrays."""
+        if args and type(args[0]) is not nd.NDArray and isinstance(args[0], jax.Array):
+            return call_on_jax(self, args, kwargs)
         for hook in self._forward_pre_hooks.values():
             hook(self, args)
-        out = self.forward(*args, **kwargs)
+        try:
+            out = self.forward(*args, **kwargs)
+        except MXNetError as error:
+            explain(error, self)
+            raise
         for hook in self._forward_hooks.values():
             hook(self, args, out)
         return out
@@ -280,6 +291,30 @@ class Block:
         """Call ``callback(node output name, operator, array)`` for every operator of hybridized blocks below."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
+
+    def debug(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Find the first NaN or infinity: which operator, in which layer, at which line of yours.
+
+        With inputs, runs the block on them, operator by operator (also where it is hybridized), and returns its
+        outputs. Without, ``with net.debug():`` does so for everything in the ``with``, backward passes included.
+
+        Raises:
+            NonFiniteError: at the first result (or gradient) that is not finite. It is an MXNetError and a
+                FloatingPointError, with the attributes ``operator``, ``layer`` and ``line``.
+
+        >>> class Log(Block):
+        ...     def forward(self, x):
+        ...         return nd.log(x)
+        >>> try:
+        ...     Log(prefix="log_").debug(nd.array([-1.0]))
+        ... except FloatingPointError as error:
+        ...     print(error.operator, error.layer)
+        log log
+        """
+        if not inputs and not kwargs:
+            return watching(self)
+        with watching(self):
+            return self(*inputs, **kwargs)
 
     def summary(self, *inputs: Any) -> None:
         """Run the block once and print a table of its layers, output shapes and parameter counts."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
 
+from gluonjax import autograd
 from gluonjax import optimizer as opt
 from gluonjax._base.devices import Context
 from gluonjax.gluon._errors import ArgumentError, ParameterMismatch, StaleGradientWarning
@@ -22,6 +24,7 @@ STALE = (
     "this warning and "
     "skip updating of Parameters with stale gradient"
 )
+STALE_LIST = ". {count} parameters were not reached by backward: {names}. Blocks that were not called: {blocks}"
 ON_KVSTORE = (
     "{call}() when parameters are updated on kvstore is not supported. Try setting "
     "`update_on_kvstore` to False when "
@@ -169,7 +172,9 @@ class Trainer:
         if not self._kv_initialized:
             self._init_kvstore()
         if self._params_to_init:
-            self._init_params()
+            # Copies between contexts are no part of the model, wherever the first forward happens.
+            with autograd.pause():
+                self._init_params()
 
     def _row_sparse_pull(
         self, parameter: Parameter, out: Any, row_id: NDArray, full_idx: bool = False
@@ -177,10 +182,11 @@ class Trainer:
         """Fetch rows of a sparse parameter from the store."""
         self._prepare()
         index = self._param2idx[parameter.name]
-        if full_idx and "dist" not in self._kvstore.type:
-            self._kvstore.pull(index, out=out, priority=-index, ignore_sparse=False)
-        else:
-            self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
+        with autograd.pause():
+            if full_idx and "dist" not in self._kvstore.type:
+                self._kvstore.pull(index, out=out, priority=-index, ignore_sparse=False)
+            else:
+                self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
 
     # -- settings -------------------------------------------------------------------------------------------
 
@@ -273,9 +279,10 @@ class Trainer:
             arrays = parameter._data
             if arrays is None:
                 arrays = parameter._check_and_get(None, list)
-            for array in () if ignore_stale_grad else arrays:
-                if not array._fresh_grad:
-                    raise StaleGradientWarning(STALE.format(name=parameter.name, context=array.context))
+            if not ignore_stale_grad:
+                for array in arrays:
+                    if not array._fresh_grad:
+                        raise StaleGradientWarning(self._stale_message(parameter, array))
             if on_store:
                 continue
             slopes = parameter._grad or parameter.list_grad()
@@ -293,6 +300,17 @@ class Trainer:
                 _fused.update_all(updater, indices, weights, gradients)
                 for array in weights:
                     array._fresh_grad = False
+
+    def _stale_message(self, first: Parameter, array: NDArray) -> str:
+        """Names every parameter that backward did not reach, and the blocks none of whose parameters it reached."""
+        trained = [one for one in self._params if one._grad_req != "null" and one._data is not None]
+        stale = {one.name for one in trained if not all(copy._fresh_grad for copy in one._data or ())}
+        reached = {one.name.rpartition("_")[0] for one in trained if one.name not in stale}
+        names = [one.name for one in trained if one.name in stale]
+        blocks = dict.fromkeys(block for block in (name.rpartition("_")[0] for name in names) if block not in reached)
+        return STALE.format(name=first.name, context=array.context) + STALE_LIST.format(
+            count=len(names), names=", ".join(names), blocks=", ".join(blocks) or "none"
+        )
 
     # -- files ----------------------------------------------------------------------------------------------
 
@@ -364,7 +382,7 @@ def _make_store(
 
     store = kvstore.create(wanted)
     if wanted == "local":
-        sizes = [array.size for parameter in params for array in (parameter._data or ())[:1]]
+        sizes = [math.prod(array.shape) for parameter in params for array in (parameter._data or ())[:1]]
         on_store = on_store and max(sizes, default=0) <= BIG
     return store, on_store
 

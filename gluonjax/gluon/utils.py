@@ -29,6 +29,8 @@ from gluonjax.ndarray.ndarray import wrap
 from gluonjax.util import is_np_array as is_np_array
 from gluonjax.util import is_np_shape as is_np_shape
 
+APACHE_URL = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
+
 
 def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
     """Cut an array into ``num_slice`` pieces along the batch axis.
@@ -193,13 +195,27 @@ def download(
                 )
             replace_file(partial, target)
             return target
-        except Exception:
+        except Exception as error:
             if os.path.exists(partial):
                 os.remove(partial)
             if attempt == attempts:
-                raise
+                raise DownloadError(_offline_help(url, target, sha1_hash, error)) from error
             print(f"download failed due to an error, retrying, {attempts - attempt} attempt(s) left")
     return target
+
+
+class DownloadError(MXNetError, OSError):
+    """A file could not be fetched."""
+
+
+def _offline_help(url: str, target: str, sha1_hash: str | None, error: Exception) -> str:
+    digest = f" (SHA-1 {sha1_hash})" if sha1_hash else ""
+    folder, name = os.path.split(os.path.abspath(target))
+    reason = str(error) if isinstance(error, MXNetError) else f"{type(error).__name__}: {error}"
+    return (
+        f"Failed downloading url {url}: {reason}. Without a network, put the file {name}{digest} into the folder "
+        f"{folder} yourself, or name a server that has it in MXNET_GLUON_REPO"
+    )
 
 
 def _fetch(url: str, path: str, verify_ssl: bool) -> None:
@@ -225,7 +241,7 @@ def _fetch(url: str, path: str, verify_ssl: bool) -> None:
 
 def _get_repo_url() -> str:
     """Where models and data sets are fetched from: ``MXNET_GLUON_REPO`` or Apache's bucket."""
-    url = os.environ.get("MXNET_GLUON_REPO", "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/")
+    url = os.environ.get("MXNET_GLUON_REPO", APACHE_URL)
     return url if url.endswith("/") else url + "/"
 
 

@@ -21,7 +21,8 @@ from gluonjax._engine.op_by_op import OpByOp
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import Kernel, Pullback, is_tracer
 from gluonjax._engine.tape import Node, wanted_inputs
-from gluonjax.ndarray._invoke import new_handle
+from gluonjax.ndarray._invoke import commit, new_handle
+from gluonjax.ndarray._recompiling import Compilations
 
 
 class CachedGraph:
@@ -30,10 +31,16 @@ class CachedGraph:
     Args:
         graph: what to run.
         name: what errors call it.
+        compilations: what counts the programs; graphs of one block share it.
+        inputs: names of the variables that are inputs rather than parameters.
     """
 
-    def __init__(self, graph: Graph, name: str) -> None:
+    def __init__(
+        self, graph: Graph, name: str, compilations: Compilations | None = None, inputs: Sequence[str] = ()
+    ) -> None:
         self.graph = graph
+        self.compilations = compilations
+        self._inputs = inputs
         self.name = name
         self.arguments = [node.name for node in graph.arguments]
         self.auxiliary = [node.name for node in graph.auxiliary]
@@ -57,7 +64,10 @@ class CachedGraph:
         found = self._programs.get(key)
         if found is None:
             lowered = lower(self.graph, modes.training, overrides)
-            kernel = Kernel(self.name, lowered, interpretable=False, source=("graph", self.graph))
+            program: Any = lowered
+            if self.compilations is not None:
+                program = self.compilations.counted(lowered, self.arguments + self.auxiliary, self._inputs)
+            kernel = Kernel(self.name, program, interpretable=False, source=("graph", self.graph))
             found = self._programs[key] = (lowered, kernel)
         return found
 
@@ -110,7 +120,7 @@ class CachedGraph:
             node = Node(kernel, values, parents, outputs, ctx.is_host, pullback)
         if len(results) > count and modes.training:
             for handle, value in zip(handles[len(self.arguments) :], results[count:]):
-                handle._write(value)
+                commit(handle, value)
         return [new_handle(cls, value, ctx, node, index) for index, value in enumerate(results[:count])]
 
 

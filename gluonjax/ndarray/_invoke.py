@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy, rng
 from gluonjax._engine.lazy import Lazy
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import Kernel
+from gluonjax._engine.run import Kernel, is_tracer
 from gluonjax._engine.tape import Entry, Node, follows, wanted_inputs
 from gluonjax._ops.opdef import OpDef, no_mutation, same_dtypes, zero_grad
 from gluonjax.ndarray._cell import Cell
@@ -210,8 +211,10 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         if fault is not None:
             results = kernel.fail(fault, values)
     if call.mutates:
-        for index, value in zip(call.mutates, results[call.outputs :]):
-            inputs[index]._write(value)
+        # Moving statistics are the same after a forward that does not train.
+        if modes.training or not call.op.uses_train or call.op.open_inputs:
+            for index, value in zip(call.mutates, results[call.outputs :]):
+                commit(inputs[index], value)
         results = results[: call.outputs]
     node = None
     if parents is not None:
@@ -221,12 +224,26 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
             node = Node(kernel, values, parents, outputs, on_host, pullback)
         else:
             node = Node(None, (), parents, outputs, on_host, zero=True)
+    if modes.watch is not None:
+        modes.watch.forward(op.name, values, results, node)
     if out is not None:
         return _write_out(op, out, results, node)
     if len(results) == 1:
         return new_handle(cls, results[0], ctx, node, 0)
     handles = [new_handle(cls, value, ctx, node, index) for index, value in enumerate(results[: call.visible])]
     return handles[0] if call.visible == 1 else handles
+
+
+def commit(handle: Any, value: Any) -> None:
+    """Write an operator's new state. What is only being traced must not get into an array that outlives the trace."""
+    if is_tracer(value) and not modes.lent and modes.tracer is None and not is_tracer(handle._raw):
+        warnings.warn(
+            "a state (moving statistics, say) is rewritten inside of a function that JAX traces, and keeps its old "
+            "value; gluonjax.interop.functional(block) returns new states",
+            stacklevel=2,
+        )
+        return
+    handle._write(value)
 
 
 def new_handle(cls: Any, value: Any, ctx: Context, node: Node | None = None, index: int = 0) -> Any:

@@ -44,7 +44,7 @@ class BaseSparseNDArray(NDArray):
         known = getattr(self, "_known", None)
         if known is not None and known[0] is cell and known[1] == cell.version:
             return known[2]
-        value = cell.value
+        value = self._value  # which may have been put off until now
         layout = Layout(self._stype_name, value.shape, source=value)
         if not is_tracer(value):
             self._known = (cell, cell.version, layout)

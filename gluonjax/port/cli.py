@@ -37,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Convert named arrays; an orbax checkpoint is a folder.",
     )  # fmt: skip
     convert.add_arguments(converting)
+    api = commands.add_parser("api", help="compare the public names and signatures with MXNet's")
+    api.add_argument("prefix", nargs="?", default="mxnet", help="only names below this one, e.g. gluon.nn")
+    api.add_argument("--missing", action="store_true", help="only names that are not there")
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(given)
     if options.command == "run":
@@ -59,6 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return im2rec.main(options)
     if options.command == "convert":
         return convert.main(options)
+    if options.command == "api":
+        from gluonjax.port import api_walk
+
+        return api_walk.main(options.prefix, options.missing)
     return 2
 
 

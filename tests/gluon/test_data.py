@@ -13,7 +13,8 @@ from gluonjax.gluon import data
 
 @pytest.mark.parametrize("workers", [0, 3])
 def test_batches_come_in_order(workers: int) -> None:
-    loader = data.DataLoader(data.ArrayDataset(np.arange(10.0), np.arange(10)), 4, num_workers=workers)
+    numbers = data.ArrayDataset(np.arange(10.0), np.arange(10))
+    loader = data.DataLoader(numbers, 4, num_workers=workers, thread_pool=True)
     batches = [label.asnumpy().tolist() for _, label in loader]
     assert batches == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert len(loader) == 3
@@ -38,14 +39,14 @@ def test_errors_of_workers_arrive() -> None:
         raise KeyError("broken sample")
 
     loader = data.DataLoader(data.SimpleDataset([1.0, 2.0]).transform(fail), 1, num_workers=1)
-    with pytest.raises(KeyError, match="broken sample"):
+    with pytest.warns(UserWarning, match="threads"), pytest.raises(KeyError, match="broken sample"):
         next(iter(loader))
 
 
 def test_timeout_says_so() -> None:
     slow = data.SimpleDataset([1.0]).transform(lambda x: time.sleep(1) or x)
     with pytest.raises(TimeoutError, match=r"Worker timed out after 0\.05 seconds"):
-        next(iter(data.DataLoader(slow, 1, num_workers=1, timeout=0.05)))
+        next(iter(data.DataLoader(slow, 1, num_workers=1, timeout=0.05, thread_pool=True)))
 
 
 def test_shards_cover_everything() -> None:

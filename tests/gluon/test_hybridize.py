@@ -308,3 +308,20 @@ def test_a_block_whose_output_shape_depends_on_values_runs_uncompiled_and_says_s
         np.testing.assert_allclose(output, result.asnumpy(), rtol=1e-6)
         np.testing.assert_allclose(gradient, net[0].weight.grad().asnumpy(), rtol=1e-5)
     assert len({output.shape for output, _ in found}) > 1
+
+
+def test_sparse_gradients_of_put_off_calls() -> None:
+    net = nn.Embedding(10, 1, sparse_grad=True)
+    net.initialize()
+    net.hybridize()
+    with autograd.record():
+        total = net(mx.nd.ones((7,))).sum()
+    total.backward()
+    assert net.weight.grad().indices.asnumpy().tolist() == [1]
+    assert net.weight.grad().data.asnumpy().tolist() == [[7.0]]
+
+
+def test_symbol_blocks_refuse_sparse_parameters() -> None:
+    weight = mx.sym.var("weight", stype="row_sparse")
+    with pytest.raises(AssertionError, match="'weight' because its storage type"):
+        gluon.SymbolBlock(mx.sym.dot(mx.sym.var("data"), weight), mx.sym.var("data"))

@@ -1,33 +1,36 @@
-"""DataLoader: batches of a data set, loaded ahead by threads.
+"""DataLoader: batches of a data set, loaded ahead by worker processes or threads.
 
-MXNet loads in forked processes. A process that runs JAX must not fork, so workers are threads here: reading files,
-decoding images and NumPy release the interpreter lock, and nothing has to be pickled.
+MXNet's workers are forked. A process that runs JAX must not fork, so worker processes are fresh interpreters here
+(``_pool.py``), which the data set is sent to; a data set that cannot be sent is loaded by threads.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections import deque
+import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 import numpy as np
 
 from gluonjax import ndarray as nd
 from gluonjax._base.devices import Context
-from gluonjax._base.scopes import mode, modes
-from gluonjax.gluon._errors import ArgumentError, MXNetError
+from gluonjax.gluon._errors import ArgumentError
+from gluonjax.gluon.data._messages import CannotSend
+from gluonjax.gluon.data._pool import Source
+from gluonjax.gluon.data._queues import ConnectionWrapper as ConnectionWrapper
+from gluonjax.gluon.data._queues import Queue as Queue
+from gluonjax.gluon.data._queues import SimpleQueue as SimpleQueue
+from gluonjax.gluon.data._queues import fetcher_loop_v1 as fetcher_loop_v1
+from gluonjax.gluon.data._queues import move
+from gluonjax.gluon.data._queues import rebuild_ndarray as rebuild_ndarray
+from gluonjax.gluon.data._queues import rebuild_np_ndarray as rebuild_np_ndarray
+from gluonjax.gluon.data._queues import reduce_ndarray as reduce_ndarray
+from gluonjax.gluon.data._queues import reduce_np_ndarray as reduce_np_ndarray
+from gluonjax.gluon.data._queues import worker_loop_v1 as worker_loop_v1
+from gluonjax.gluon.data._rounds import ProcessRound, Round, ThreadRound
 from gluonjax.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from gluonjax.ndarray import NDArray
-
-TIMED_OUT = (
-    "Worker timed out after {seconds} seconds. This might be caused by \n\n"
-    "- Slow transform. Please increase timeout to allow slower data loading in each worker.\n"
-    "- Insufficient number of workers, or a batch size that is too large for them.\n"
-    "Alternatively, run the loader with num_workers=0 to see where the data set hangs."
-)
 
 
 def default_batchify_fn(data: Sequence[Any]) -> Any:
@@ -52,7 +55,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
 
 
 def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
-    """What workers batch with; the same as ``default_batchify_fn``, since threads share memory."""
+    """What workers batch with; the same as ``default_batchify_fn``."""
     return default_batchify_fn(data)
 
 
@@ -67,10 +70,10 @@ class DataLoader:
         last_batch: ``'keep'``, ``'discard'`` or ``'rollover'``; see BatchSampler.
         batch_sampler: which samples make a batch, in place of the four before.
         batchify_fn: makes a batch of a list of samples.
-        num_workers: number of threads that load ahead; 0 loads when asked.
+        num_workers: number of processes (or threads) that load ahead; 0 loads when asked.
         pin_memory, pin_device_id: put batches on the context ``cpu_pinned(pin_device_id)``.
         prefetch: how many batches to load ahead (default: two for each worker).
-        thread_pool: accepted; workers are always threads.
+        thread_pool: load with threads of this process. A data set that cannot be pickled is loaded so too.
         timeout: seconds to wait for one batch.
         auto_reload: begin to load the next round when one ends.
 
@@ -99,7 +102,8 @@ class DataLoader:
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
         self._batchify_fn = batchify_fn or default_batchify_fn
         self._auto_reload = auto_reload
-        self._iter: _Ahead | None = None
+        self._iter: Round | None = None
+        self._source: Source | None = None
         if auto_reload:
             self.refresh()
 
@@ -107,80 +111,48 @@ class DataLoader:
         return self._batchify_fn([self._dataset[index] for index in indices])
 
     def _deliver(self, batch: Any) -> Any:
-        return _move(batch, Context("cpu_pinned", self._pin_device_id)) if self._pin_memory else batch
+        return move(batch, Context("cpu_pinned", self._pin_device_id)) if self._pin_memory else batch
 
     def __iter__(self) -> Iterator[Any]:
         if not self._num_workers:
             return (self._deliver(self._load(indices)) for indices in self._batch_sampler)
-        started, self._iter = self._iter or _Ahead(self), None
+        started, self._iter = self._iter or self._start(), None
         return started
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_iter": None, "_source": None}
 
     def __len__(self) -> int:
         return len(self._batch_sampler)
 
+    def _start(self) -> Round:
+        """Begin a round: with processes where the data set can be sent to them, else with threads."""
+        if not self._thread_pool and self._source is None:
+            try:
+                if os.name != "posix":
+                    raise CannotSend("worker processes need pipes as POSIX has them")
+                self._source = Source(self._dataset, self._batchify_fn)
+            except CannotSend as error:
+                self._use_threads(error)
+        return ThreadRound(self) if self._source is None else ProcessRound(self, self._source)
+
+    def _use_threads(self, error: Exception) -> None:
+        """From now on load with threads, and say why."""
+        self._thread_pool, self._source = True, None
+        warnings.warn(
+            f"DataLoader: the data set cannot be sent to worker processes ({error}), so the workers are threads. "
+            "Define its functions and classes at the top level of a module to use processes, or pass "
+            "thread_pool=True.",
+            stacklevel=4,
+        )
+
     def refresh(self) -> None:
         """Begin to load the next round now."""
-        self._iter = _Ahead(self) if self._num_workers else None
+        self._iter = self._start() if self._num_workers else None
 
     def clean(self) -> None:
         """Forget a round that was begun ahead."""
         self._iter = None
-
-
-class _Ahead:
-    """One round of a loader whose batches are loaded ahead by threads, and delivered in order."""
-
-    def __init__(self, loader: DataLoader) -> None:
-        self._loader = loader
-        self._batches = iter(loader._batch_sampler)
-        self._pool = ThreadPoolExecutor(loader._num_workers, thread_name_prefix="gluonjax-data")
-        self._waiting: deque[Future[Any]] = deque()
-        self._modes = {"np_shape": modes.np_shape, "np_array": modes.np_array}
-        # An abandoned round (break, error) must not keep its threads.
-        self._closer = weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
-        for _ in range(max(1, loader._prefetch)):
-            self._submit()
-
-    def _submit(self) -> None:
-        indices = next(self._batches, None)
-        if indices is not None:
-            self._waiting.append(self._pool.submit(_load_in, self._modes, self._loader._load, indices))
-
-    def __iter__(self) -> _Ahead:
-        return self
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def __next__(self) -> Any:
-        if not self._waiting:
-            self._closer()
-            loader = self._loader
-            if loader._auto_reload and loader._iter is None:
-                loader.refresh()
-            raise StopIteration
-        loading = self._waiting.popleft()
-        try:
-            batch = loading.result(timeout=self._loader._timeout)
-        except FutureTimeout:
-            if loading.done():
-                raise
-            self._closer()
-            raise WorkerTimeout(TIMED_OUT.format(seconds=self._loader._timeout)) from None
-        self._submit()
-        return self._loader._deliver(batch)
-
-    next = __next__
-
-
-class WorkerTimeout(MXNetError, TimeoutError):
-    """A batch took longer to load than the loader's timeout."""
-
-
-def _load_in(in_modes: dict[str, bool], load: Callable[[Any], Any], indices: Any) -> Any:
-    """Load a batch in a worker thread, in the NumPy modes of the thread that asked for it."""
-    with mode(**in_modes):
-        return load(indices)
 
 
 def _choose_batches(
@@ -204,10 +176,15 @@ def _choose_batches(
     return BatchSampler(sampler, batch_size, last_batch or "keep")
 
 
-def _move(value: Any, context: Context) -> Any:
-    """Put all arrays of a batch on a context."""
-    if isinstance(value, NDArray):
-        return value.as_in_context(context)
-    if isinstance(value, (list, tuple)):
-        return [_move(entry, context) for entry in value]
-    return value
+class DataLoaderV1(DataLoader):
+    """The loader of MXNet 1.3 and before; arguments as for DataLoader."""
+
+    def __init__(
+        self, dataset: Any, batch_size: int | None = None, shuffle: bool = False, sampler: Sampler | None = None,
+        last_batch: str | None = None, batch_sampler: Any = None, batchify_fn: Callable[..., Any] | None = None,
+        num_workers: int = 0, pin_memory: bool = False, pin_device_id: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            dataset, batch_size, shuffle, sampler, last_batch, batch_sampler, batchify_fn, num_workers, pin_memory,
+            pin_device_id,
+        )  # fmt: skip

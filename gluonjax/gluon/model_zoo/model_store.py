@@ -8,7 +8,7 @@ import zipfile
 from typing import Any
 
 from gluonjax.gluon._errors import ArgumentError, MXNetError
-from gluonjax.gluon.utils import _get_repo_url, check_sha1, download, replace_file
+from gluonjax.gluon.utils import APACHE_URL, _get_repo_url, check_sha1, download, replace_file
 
 # Model name -> SHA-1 digest of its file; the first eight digits are part of the file's name.
 DIGESTS = {
@@ -42,6 +42,8 @@ DIGESTS = {
     "vgg16": "e660d4569ccb679ec68f1fd3cce07a387252a90a", "vgg16_bn": "7f01cf050d357127a73826045c245041b0df7363",
     "vgg19": "ad2f660d101905472b83590b59708b71ea22b2e5", "vgg19_bn": "f360b758e856f1074a85abd5fd873ed1d98297c3",
 }  # fmt: skip
+
+apache_repo_url = APACHE_URL
 
 DEFAULT_ROOT = os.path.join(
     os.path.expanduser(os.environ.get("MXNET_HOME", os.path.join("~", ".mxnet"))), "models"

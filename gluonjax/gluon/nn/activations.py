@@ -84,12 +84,18 @@ class ELU(HybridBlock):
 class SELU(HybridBlock):
     """ELU scaled so that activations keep zero mean and unit variance."""
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
 class GELU(HybridBlock):
     """``x`` times the Gaussian distribution function of ``x``."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.LeakyReLU(x, act_type="gelu", name="fwd")

@@ -192,6 +192,9 @@ class Embedding(HybridBlock):
 class Flatten(HybridBlock):
     """Joins all axes but the first."""
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.Flatten(x)
 

@@ -85,6 +85,9 @@ class SequentialRNNCell(_CellStack):
     3
     """
 
+    def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any:
+        raise BlockForwardMissing("SequentialRNNCell runs on arrays only; HybridSequentialRNNCell also on symbols")
+
 
 class HybridSequentialRNNCell(_CellStack, HybridRecurrentCell):
     """Cells on top of each other, all hybrid."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from gluonjax import symbol as sym
 from gluonjax.gluon._errors import ArgumentError, ArgumentTypeError
+from gluonjax.gluon.block import BlockForwardMissing
 from gluonjax.gluon.rnn._base_cell import HybridRecurrentCell, RecurrentCell
 from gluonjax.gluon.rnn._containers import BidirectionalCell
 from gluonjax.gluon.rnn._sequences import TENSORS, arrange, mask, module_of, to_array, to_steps
@@ -86,6 +87,9 @@ class ModifierCell(HybridRecurrentCell):
             return self.base_cell.begin_state(func=func, **kwargs)
         finally:
             self.base_cell._modified = True
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> tuple[Any, Any]:
+        raise BlockForwardMissing(f"{type(self).__name__} defines no hybrid_forward(F, inputs, states)")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_cell})"

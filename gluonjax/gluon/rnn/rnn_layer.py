@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+
 from gluonjax import ndarray as nd
 from gluonjax import symbol as sym
 from gluonjax.gluon._errors import ArgumentError
+from gluonjax.gluon._jax_arrays import call_on_jax
 from gluonjax.gluon.block import HybridBlock
 from gluonjax.gluon.parameter import Parameter, tensor_types
 from gluonjax.gluon.rnn import rnn_cell
@@ -66,9 +69,9 @@ class _RNNLayer(HybridBlock):
                     yield at + "h2r_weight", (state, self._hidden_size), self._h2r_weight_initializer
             input_size = state * self._dir
 
-    def infer_shape(self, inputs: Any, *args: Any) -> None:
+    def infer_shape(self, *args: Any) -> None:
         """Take the parameters' shapes from the width of the input."""
-        for name, shape, _ in self._parameter_table(inputs.shape[2]):
+        for name, shape, _ in self._parameter_table(args[0].shape[2]):
             self._reg_params[name].shape = shape
 
     def __repr__(self) -> str:
@@ -161,6 +164,8 @@ class _RNNLayer(HybridBlock):
         Returns:
             The output, or (output, states) where states were given.
         """
+        if isinstance(inputs, jax.Array):
+            return call_on_jax(self, (inputs, states, sequence_length), kwargs)
         self.skip_states = states is None
         if states is None:
             if isinstance(inputs, NDArray):

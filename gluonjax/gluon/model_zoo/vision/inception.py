@@ -81,6 +81,13 @@ def _module_e(prefix: str) -> HybridConcurrent:
     return module
 
 
+def make_aux(classes: int) -> nn.HybridSequential:
+    """The auxiliary classifier of the paper, to put on the last 17 x 17 features while training."""
+    head = stack(nn.AvgPool2D(pool_size=5, strides=3), _conv(128), _conv(768, 5))
+    head.add(nn.Flatten(), nn.Dense(classes))
+    return head
+
+
 class Inception3(Classifier):
     """Inception V3, for images of 299 x 299.
 

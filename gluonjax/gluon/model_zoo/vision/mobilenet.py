@@ -23,6 +23,9 @@ V2_PLAN = [
 class RELU6(HybridBlock):
     """ReLU with an upper bound of 6."""
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.clip(x, 0, 6, name="relu6")
 

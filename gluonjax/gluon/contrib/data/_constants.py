@@ -1,0 +1,3 @@
+"""Marks in text data sets."""
+
+EOS_TOKEN = "<eos>"
