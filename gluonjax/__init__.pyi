@@ -52,6 +52,7 @@ from gluonjax import attribute as attribute
 from gluonjax import util as util
 from gluonjax import runtime as runtime
 from gluonjax import engine as engine
+from gluonjax import profiler as profiler
 from gluonjax import operator as operator
 from gluonjax import rnn as rnn
 from gluonjax import contrib as contrib
@@ -66,8 +67,12 @@ from gluonjax import registry as registry
 from gluonjax import log as log
 from gluonjax import error as error
 from gluonjax import libinfo as libinfo
+from gluonjax import interop as interop
 from gluonjax import compat as compat
 from gluonjax import port as port
+from gluonjax import misc as misc
+from gluonjax import ndarray_doc as ndarray_doc
+from gluonjax import symbol_doc as symbol_doc
 from gluonjax.attribute import AttrScope as AttrScope
 from gluonjax.name import NameManager as NameManager
 from gluonjax.name import Prefix as Prefix

@@ -6,6 +6,7 @@ from typing import Any as Any, Literal as Literal
 from gluonjax.ndarray import _internal as _internal, contrib as contrib, image as image, linalg as linalg, op as op, random as random, register as register, sparse as sparse, utils as utils
 from gluonjax.ndarray._cached import CachedOp as CachedOp
 from gluonjax.ndarray._creation import add as add, arange as arange, array as array, concatenate as concatenate, divide as divide, empty as empty, equal as equal, eye as eye, from_dlpack as from_dlpack, from_numpy as from_numpy, full as full, greater as greater, greater_equal as greater_equal, histogram as histogram, lesser as lesser, lesser_equal as lesser_equal, linspace as linspace, logical_and as logical_and, logical_or as logical_or, logical_xor as logical_xor, maximum as maximum, minimum as minimum, modulo as modulo, moveaxis as moveaxis, multiply as multiply, not_equal as not_equal, onehot_encode as onehot_encode, ones as ones, power as power, split_v2 as split_v2, subtract as subtract, to_dlpack_for_read as to_dlpack_for_read, to_dlpack_for_write as to_dlpack_for_write, true_divide as true_divide, waitall as waitall, zeros as zeros
+from gluonjax.ndarray._imdecode import imdecode as imdecode
 from gluonjax.ndarray.ndarray import NDArray as NDArray
 from gluonjax.ndarray.sparse import CSRNDArray as CSRNDArray, RowSparseNDArray as RowSparseNDArray
 from gluonjax.ndarray.utils import load as load, load_frombuffer as load_frombuffer, save as save

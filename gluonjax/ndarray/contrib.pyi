@@ -394,6 +394,18 @@ def arange_like(
     """Count up in the shape of an array, or along one of its axes."""
     ...
 
+def backward_gradientmultiplier(
+    data: NDArray,
+    scalar: float = 1.0,
+    is_int: bool | int = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **kwargs: Any,
+) -> NDArray:
+    """data * scalar."""
+    ...
+
 def bipartite_matching(
     data: NDArray,
     is_ascend: bool | int = False,

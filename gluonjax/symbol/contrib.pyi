@@ -366,6 +366,18 @@ def arange_like(
     """Count up in the shape of an array, or along one of its axes."""
     ...
 
+def backward_gradientmultiplier(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    is_int: bool | int = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **kwargs: Any,
+) -> Symbol:
+    """data * scalar."""
+    ...
+
 def bipartite_matching(
     data: Symbol | None = None,
     is_ascend: bool | int = False,

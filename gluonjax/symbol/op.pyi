@@ -4,6 +4,7 @@ from collections.abc import Sequence as Sequence
 from typing import Any as Any, Literal as Literal
 
 from typing import Any as Any
+from gluonjax.symbol._compose import SymbolBase as SymbolBase
 from gluonjax.symbol.register import namespace as namespace
 from gluonjax.symbol.symbol import Symbol as Symbol
 
