@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine.compile import Jitted
@@ -281,15 +282,61 @@ def _notice_early_reads(calls: Sequence[Call]) -> None:
                 origin.on = False
 
 
+def _partners(steps: tuple[Any, ...]) -> dict[int, int]:
+    """For calls whose backward is among the others: its place."""
+    places: dict[Any, int] = {}
+    found: dict[int, int] = {}
+    for number, (kernel, sources, _) in enumerate(steps):
+        primal = kernel.primal
+        forward = None if primal is None else places.get((id(primal), sources[: kernel.pulls[2]]))
+        if forward is not None and forward not in found:
+            found[forward] = number
+        places.setdefault((id(kernel), sources), number)
+    return found
+
+
+def _forward_with_pullback(kernel: Kernel, backward: Kernel, values: Sequence[Any]) -> Any:
+    """``(results, function of the backward's inputs)``, the forward computed once; None for whole numbers.
+
+    XLA would merge the forward in the backward with the forward, but not where loops are in it.
+    """
+    wanted, present, arity = backward.pulls
+    if any(not jax.numpy.issubdtype(values[index].dtype, np.floating) for index in wanted):
+        return None
+
+    def of_wanted(*some: Any) -> tuple[Any, Any]:
+        full = list(values)
+        for index, value in zip(wanted, some):
+            full[index] = value
+        results = kernel.fn(*full)
+        return tuple(results[index] for index in present), results
+
+    outputs, pull, results = jax.vjp(of_wanted, *(values[index] for index in wanted), has_aux=True)
+
+    def pullback(inputs: Sequence[Any]) -> tuple[Any, ...]:
+        heads = tuple([head.astype(output.dtype) for head, output in zip(inputs[arity:], outputs)])
+        return tuple([one.astype(values[index].dtype) for index, one in zip(wanted, pull(heads))])
+
+    return results, pullback
+
+
 def _program(steps: tuple[Any, ...]) -> Callable[..., Any]:
     found = _programs.get(steps)
     if found is None:
+        partner = _partners(steps)
 
         def program(*arrays: Any) -> tuple[Any, ...]:
             table: list[tuple[Any, ...]] = []
             outputs: list[Any] = []
-            for kernel, sources, alive in steps:
-                results = kernel.fn(*[arrays[one] if type(one) is int else table[one[0]][one[1]] for one in sources])
+            pullbacks: dict[int, Callable[..., Any]] = {}
+            for number, (kernel, sources, alive) in enumerate(steps):
+                values = [arrays[one] if type(one) is int else table[one[0]][one[1]] for one in sources]
+                if number in pullbacks:
+                    results = pullbacks[number](values)
+                elif number in partner and (pair := _forward_with_pullback(kernel, steps[partner[number]][0], values)):
+                    results, pullbacks[partner[number]] = pair
+                else:
+                    results = kernel.fn(*values)
                 table.append(results)
                 outputs.extend(results[index] for index in alive)
             return tuple(outputs)

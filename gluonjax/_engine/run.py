@@ -99,7 +99,7 @@ class Kernel:
 
     __slots__ = (
         "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "primal",
-        "source", "validate",
+        "pulls", "source", "validate",
     )  # fmt: skip
 
     def __init__(
@@ -116,6 +116,8 @@ class Kernel:
         self.source = source
         # The kernel that this one is the backward of.
         self.primal: Kernel | None = None
+        # Of a backward: the inputs that get gradients, the results that have head gradients, the number of inputs.
+        self.pulls: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
         self.data_inputs = data_inputs
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
@@ -380,6 +382,7 @@ class Kernel:
                 pull.__name__, pull, interpretable=self.interpretable, host=self.host
             )
             found.primal = self
+            found.pulls = key
         return found
 
     def with_pullback(self, values: Sequence[Any], wanted: tuple[int, ...], count: int) -> tuple[Any, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -59,23 +61,24 @@ def split_parameters(
     """Cut the vector into matrices: all weights by layer and direction (input, state, projection), then all biases."""
     rows = GATES[mode] * state_size
     width = projection or state_size
-    place = 0
-
-    def take(*shape: int) -> Array:
-        nonlocal place
-        count = int(np.prod(shape))
-        part = lax.slice(vector, (place,), (place + count,))
-        place += count
-        return part if len(shape) == 1 else lax.reshape(part, shape)
-
-    weights: list[tuple[Array, Array, Array | None]] = []
+    shapes: list[tuple[int, ...]] = []
     for layer in range(layers):
         inputs = input_size if layer == 0 else width * directions
         for _ in range(directions):
-            from_input, from_state = take(rows, inputs), take(rows, width)
-            weights.append((from_input, from_state, take(projection, state_size) if projection else None))
-    biases = [(take(rows), take(rows)) for _ in weights]
-    flat = [Direction(*matrices, *pair) for matrices, pair in zip(weights, biases)]
+            shapes += [(rows, inputs), (rows, width), *([(projection, state_size)] if projection else [])]
+    matrices_each = 3 if projection else 2
+    count = layers * directions
+    shapes += [(rows,)] * (2 * count)
+    # One split, whose gradient is one concatenation.
+    parts = [
+        lax.reshape(part, shape) for part, shape in zip(lax.split(vector, [math.prod(one) for one in shapes]), shapes)
+    ]
+    matrices, vectors = parts[: matrices_each * count], parts[matrices_each * count :]
+    weights = [
+        (*matrices[i : i + 2], matrices[i + 2] if projection else None) for i in range(0, len(matrices), matrices_each)
+    ]
+    biases = [(vectors[i], vectors[i + 1]) for i in range(0, len(vectors), 2)]
+    flat = [Direction(*three, *pair) for three, pair in zip(weights, biases)]
     return [flat[i : i + directions] for i in range(0, len(flat), directions)]
 
 
@@ -126,7 +129,8 @@ def _dtypes(dtypes: dict[str, np.dtype | None], attrs: Attrs) -> dict[str, np.dt
 
 
 Carry = tuple[Array, ...]
-Cell = Callable[[Array, Carry], Carry]
+Cell = Callable[[Array, Carry, Array | None], Carry]
+Clip = tuple[float | None, float | None, bool]
 
 
 def _matmul_transposed(data: Array, weight: Array) -> Array:
@@ -137,19 +141,19 @@ def _plus_row(data: Array, row: Array) -> Array:
     return lax.add(data, lax.broadcast_in_dim(row, data.shape, (data.ndim - 1,)))
 
 
-def _cell(mode: str, part: Direction, clip: tuple[float | None, float | None, bool]) -> Cell:
-    """One step: (projected input, state) -> state. The state's first entry is also the output."""
+def _cell(mode: str, part: Direction, clip: Clip) -> Cell:
+    """One step: (projected input, state, shift of the product with the state) -> state, whose first is the output."""
     gates = GATES[mode]
 
     def split(data: Array) -> list[Array]:
         size = data.shape[-1] // gates
         return [lax.slice_in_dim(data, i * size, (i + 1) * size, axis=data.ndim - 1) for i in range(gates)]
 
-    def plain(projected: Array, state: Carry) -> Carry:
+    def plain(projected: Array, state: Carry, shift: Array | None) -> Carry:
         total = lax.add(projected, _matmul_transposed(state[0], part.state_weight))
         return (relu(total) if mode == "rnn_relu" else lax.tanh(total),)
 
-    def lstm(projected: Array, state: Carry) -> Carry:
+    def lstm(projected: Array, state: Carry, shift: Array | None) -> Carry:
         hidden, cell = state
         enter, forget, update, leave = split(
             lax.add(projected, _matmul_transposed(hidden, part.state_weight))
@@ -163,12 +167,11 @@ def _cell(mode: str, part: Direction, clip: tuple[float | None, float | None, bo
         hidden = lax.mul(lax.logistic(leave), lax.tanh(cell))
         return (hidden if part.projection is None else _matmul_transposed(hidden, part.projection)), cell
 
-    def gru(projected: Array, state: Carry) -> Carry:
+    def gru(projected: Array, state: Carry, shift: Array | None) -> Carry:
         (hidden,) = state
         reset, keep, fresh = split(projected)
-        reset_h, keep_h, fresh_h = split(
-            _plus_row(_matmul_transposed(hidden, part.state_weight), part.state_bias)
-        )
+        product = _plus_row(_matmul_transposed(hidden, part.state_weight), part.state_bias)
+        reset_h, keep_h, fresh_h = split(product if shift is None else lax.add(product, shift))
         reset, keep = lax.logistic(lax.add(reset, reset_h)), lax.logistic(lax.add(keep, keep_h))
         candidate = lax.tanh(lax.add(fresh, lax.mul(reset, fresh_h)))
         return (lax.add(candidate, lax.mul(keep, lax.sub(hidden, candidate))),)
@@ -177,38 +180,95 @@ def _cell(mode: str, part: Direction, clip: tuple[float | None, float | None, bo
 
 
 def _run_direction(
-    data: Array, state: Carry, part: Direction, mode: str, lengths: Array | None, reverse: bool,
-    clip: tuple[float | None, float | None, bool],
+    data: Array, state: Carry, part: Direction, mode: str, lengths: Array | None, reverse: bool, clip: Clip
 ) -> tuple[Array, Carry]:  # fmt: skip
     """Scan one layer in one direction over ``(time, batch, features)``."""
-    steps, batch = data.shape[:2]
     # The products with the input do not depend on the state: one large product for all steps.
     bias = part.input_bias if mode == "gru" else lax.add(part.input_bias, part.state_bias)
     projected = _plus_row(_matmul_transposed(data, part.input_weight), bias)
+    if part.projection is not None:
+        return _scan(projected, None, state, part, mode, lengths, reverse, clip)[:2]
+    if lengths is not None:
+        lengths = lax.convert_element_type(lengths, jnp.int32)
+    return _scan_with_late_weights(mode, reverse, clip, projected, state, part.state_weight, part.state_bias, lengths)
+
+
+def _scan(
+    projected: Array, shift: Array | None, state: Carry, part: Direction, mode: str, lengths: Array | None,
+    reverse: bool, clip: Clip,
+) -> tuple[Array, Carry, Array]:  # fmt: skip
+    """The recurrence: outputs, final state, and the hidden state before each step.
+
+    Args:
+        projected: ``(time, batch, gates * units)``, the input's part of all gates.
+        shift: added to the product with the state; None for nothing.
+    """
+    steps, batch = projected.shape[:2]
     cell = _cell(mode, part, clip)
     if lengths is None:
 
-        def step(carry: Carry, now: Array) -> tuple[Carry, Array]:
-            carry = cell(now, carry)
-            return carry, carry[0]
+        def step(carry: Carry, now: tuple[Array, Array | None]) -> tuple[Carry, tuple[Array, Array]]:
+            new = cell(now[0], carry, now[1])
+            return new, (new[0], carry[0])
 
-        final, output = lax.scan(step, state, projected, reverse=reverse)
-        return output, final
+        final, (output, before) = lax.scan(step, state, (projected, shift), reverse=reverse)
+        return output, final, before
     place = lax.broadcasted_iota(jnp.int32, (steps, batch), 0)
     inside = lax.lt(
         place, lax.broadcast_in_dim(lax.convert_element_type(lengths, jnp.int32), (steps, batch), (1,))
     )
 
-    def masked_step(carry: Carry, now: tuple[Array, Array]) -> tuple[Carry, Array]:
+    def masked_step(carry: Carry, now: tuple[Array, Array | None, Array]) -> tuple[Carry, tuple[Array, Array]]:
         # Past its end a sequence keeps its state and gives 0; run backwards, it so starts at its last
         # element.
-        new = cell(now[0], carry)
-        masks = [lax.broadcast_in_dim(now[1], entry.shape, (0,)) for entry in new]
-        carry = tuple(lax.select(mask, after, before) for mask, after, before in zip(masks, new, carry))
-        return carry, lax.select(masks[0], new[0], lax.full_like(new[0], 0))
+        new = cell(now[0], carry, now[1])
+        masks = [lax.broadcast_in_dim(now[2], entry.shape, (0,)) for entry in new]
+        kept = tuple(lax.select(mask, after, before) for mask, after, before in zip(masks, new, carry))
+        return kept, (lax.select(masks[0], new[0], lax.full_like(new[0], 0)), carry[0])
 
-    final, output = lax.scan(masked_step, state, (projected, inside), reverse=reverse)
-    return output, final
+    final, (output, before) = lax.scan(masked_step, state, (projected, shift, inside), reverse=reverse)
+    return output, final, before
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
+def _scan_with_late_weights(
+    mode: str, reverse: bool, clip: Clip, projected: Array, state: Carry, weight: Array, bias: Array,
+    lengths: Array | None,
+) -> Any:  # fmt: skip
+    """``_scan``; the gradient of the state's weight is one product over all steps, not one added up at every step."""
+    part = Direction(projected, weight, None, projected, bias)
+    return _scan(projected, None, state, part, mode, lengths, reverse, clip)[:2]
+
+
+def _late_forward(
+    mode: str, reverse: bool, clip: Clip, projected: Array, state: Carry, weight: Array, bias: Array,
+    lengths: Array | None,
+) -> Any:  # fmt: skip
+    # Only in a GRU does the product with the state enter otherwise than the projected input: there its gradient is
+    # that of a shift by zeros.
+    shift = lax.full_like(projected, 0) if mode == "gru" else None
+
+    def run(projected: Array, shift: Array | None, state: Carry) -> Any:
+        part = Direction(projected, weight, None, projected, bias)
+        output, final, before = _scan(projected, shift, state, part, mode, lengths, reverse, clip)
+        return (output, final), before
+
+    results, pullback, before = jax.vjp(run, projected, shift, state, has_aux=True)
+    return results, (pullback, before, lengths)
+
+
+def _late_backward(mode: str, reverse: bool, clip: Clip, saved: Any, heads: Any) -> Any:
+    pullback, before, lengths = saved
+    of_projected, of_shift, of_state = pullback(heads)
+    of_product = of_projected if of_shift is None else of_shift
+    every = ((0, 1), (0, 1))
+    of_weight = lax.dot_general(of_product, before, (every, ((), ())))
+    of_bias = lax.reduce_sum(of_product, axes=(0, 1)) if mode == "gru" else lax.full(of_product.shape[2:], 0, of_product.dtype)
+    nothing = None if lengths is None else np.zeros(lengths.shape, jax.dtypes.float0)
+    return of_projected, of_state, of_weight, of_bias, nothing
+
+
+_scan_with_late_weights.defvjp(_late_forward, _late_backward)
 
 
 def _check_shapes(
