@@ -263,7 +263,10 @@ def _late_backward(mode: str, reverse: bool, clip: Clip, saved: Any, heads: Any)
     of_product = of_projected if of_shift is None else of_shift
     every = ((0, 1), (0, 1))
     of_weight = lax.dot_general(of_product, before, (every, ((), ())))
-    of_bias = lax.reduce_sum(of_product, axes=(0, 1)) if mode == "gru" else lax.full(of_product.shape[2:], 0, of_product.dtype)
+    # Elsewhere the two biases are added before the scan.
+    of_bias = lax.full(of_product.shape[2:], 0, of_product.dtype)
+    if mode == "gru":
+        of_bias = lax.reduce_sum(of_product, axes=(0, 1))
     nothing = None if lengths is None else np.zeros(lengths.shape, jax.dtypes.float0)
     return of_projected, of_state, of_weight, of_bias, nothing
 
