@@ -55,7 +55,7 @@ def comparison(ratios, path):
     axes.set_xticks(marks, ["%gx" % mark for mark in marks])
     axes.minorticks_off()
     axes.set_yticks(range(len(names)), names, fontsize=9)
-    axes.set_xlabel("time of a step relative to the rival's (shorter, to the left: gluonjax is faster)")
+    axes.set_xlabel("time of a step relative to the rival's (bars to the left: gluonjax is faster)")
     axes.legend(loc="upper center", bbox_to_anchor=(0.4, 1.06), ncols=3, fontsize=8, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=110)
