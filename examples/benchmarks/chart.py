@@ -49,11 +49,13 @@ def comparison(ratios, path):
     low = min((value for row in ratios.values() for value in row.values()), default=0.5)
     high = max((value for row in ratios.values() for value in row.values()), default=2.0)
     axes.set_xlim(min(low, 0.5) / 1.5, max(high, 2.0) * 1.5)
-    marks = [mark for mark in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20) if low / 1.5 <= mark <= high * 1.5 or mark == 1]
+    marks = [
+        mark for mark in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20) if low / 1.5 <= mark <= high * 1.5 or mark == 1
+    ]
     axes.set_xticks(marks, ["%gx" % mark for mark in marks])
     axes.minorticks_off()
     axes.set_yticks(range(len(names)), names, fontsize=9)
-    axes.set_xlabel("time of a step relative to the rival's (shorter, to the left: gluonjax is faster)")
+    axes.set_xlabel("time of a step relative to the rival's (bars to the left: gluonjax is faster)")
     axes.legend(loc="upper center", bbox_to_anchor=(0.4, 1.06), ncols=3, fontsize=8, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=110)

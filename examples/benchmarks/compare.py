@@ -6,7 +6,7 @@ Without ``--mxnet`` (or MXNET_PYTHON) it compares with JAX alone. Every implemen
 prepares the workload and then times one burst of about 0.3 s whenever it is told to; the driver goes round them. The
 machine's speed drifts, so a ratio is taken between neighbouring bursts and the table shows the median ratio. MXNet's
 threads spin for 0.2 s after work, hence the pause between bursts. MXNet runs with its defaults (oneDNN on) and with
-MXNET_MKLDNN_ENABLED=0: two bursts of each decide which one counts for a row.
+MXNET_MKLDNN_ENABLED=0: two bursts of each decide which one counts for a row (or what ``--results`` has kept does).
 """
 
 import argparse
@@ -17,10 +17,9 @@ import pathlib
 import statistics
 import sys
 
+import jax_twin
 from load import bursts, workloads
 from processes import ImportTimer, Worker, WorkerFailed
-
-import jax_twin
 
 IMPORT = "import"
 PAUSE = 0.4
@@ -29,8 +28,8 @@ NO_ONEDNN = "mxnet without oneDNN"
 WANTED = {"ResNet-18 training, hybridized": 1.1, "MobileNet 1.0 training, hybridized": 1.1}
 
 
-def participants(name, options):
-    """{who: started worker} for one row."""
+def participants(name, options, known):
+    """{who: started worker} for one row; ``known`` is what an earlier run measured."""
     mxnet = options.mxnet
     if name == IMPORT:
         found = {"gluonjax": ImportTimer(sys.executable, "gluonjax"), "jax": ImportTimer(sys.executable, "jax")}
@@ -43,9 +42,10 @@ def participants(name, options):
             "JAX_COMPILATION_CACHE_DIR": options.cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"
         }  # fmt: skip
     found = {"gluonjax": Worker(sys.executable, "gluonjax", name, *tail, **cache)}
-    if mxnet:
-        found["mxnet"] = Worker(mxnet, "mxnet", name, *tail)
-        found[NO_ONEDNN] = Worker(mxnet, "mxnet", name, *tail, MXNET_MKLDNN_ENABLED="0", MXNET_USE_MKLDNN_RNN="0")
+    ways = {"mxnet": {}, NO_ONEDNN: {"MXNET_MKLDNN_ENABLED": "0", "MXNET_USE_MKLDNN_RNN": "0"}}
+    for way in ways if mxnet else ():
+        if not ways.keys() & known.keys() or way in known:
+            found[way] = Worker(mxnet, "mxnet", name, *tail, **ways[way])
     if name in jax_twin.TWINS:
         found["jax"] = Worker(sys.executable, "jax", name, *tail, **cache)
     if options.whole_step and workloads.WORKLOADS[name].training:
@@ -63,9 +63,9 @@ def fastest_mxnet(workers):
         workers.pop(max(trial, key=trial.get)).end()
 
 
-def measure(name, options):
+def measure(name, options, known):
     """{who: [seconds of a step, one for each round]}, and {who: seconds until its first step was done}"""
-    workers = participants(name, options)
+    workers = participants(name, options, known)
     try:
         first = {who: worker.ready() for who, worker in workers.items()}
         fastest_mxnet(workers)
@@ -145,7 +145,7 @@ def main():
     known = json.loads(path.read_text()) if path and path.exists() else {}
     for name in names:
         try:
-            known[name] = measure(name, options)
+            known[name] = measure(name, options, known.get(name, {}).get("times", {}))
             print(name, ratios(known[name]), file=sys.stderr, flush=True)
         except WorkerFailed as error:
             known[name] = {"failed": str(error)}

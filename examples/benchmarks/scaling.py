@@ -8,6 +8,7 @@ each series names the constants: microseconds a step, and microseconds for each 
 """
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -30,7 +31,7 @@ def dense_stack(mx, sizes, batch):
     """A hybridized training step of dense layers: (inputs, hidden..., outputs)."""
     gluon = mx.gluon
     net = gluon.nn.HybridSequential()
-    for inputs, units in zip(sizes, sizes[1:]):
+    for inputs, units in itertools.pairwise(sizes):
         net.add(gluon.nn.Dense(units, activation="tanh", in_units=inputs))
     net.initialize(mx.init.Xavier())
     net.hybridize(static_alloc=True, static_shape=True)
@@ -115,9 +116,10 @@ def twin(name, size):
     rule = optax.sgd(0.01, momentum=0.9)
 
     def addition():
-        return jax_twin.stepping(
-            lambda parameters, state, x: (sum(parameters, x).sum(), state), [jnp.ones(8) for _ in range(size)], (), rule, jnp.ones(8)
-        )
+        def loss_of(parameters, state, x):
+            return sum(parameters, x).sum(), state
+
+        return jax_twin.stepping(loss_of, [jnp.ones(8) for _ in range(size)], (), rule, jnp.ones(8))
 
     def dense(sizes, batch):
         parameters = jax_twin.dense_parameters(np.random.RandomState(0), sizes)

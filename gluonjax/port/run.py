@@ -9,11 +9,13 @@ import sys
 from collections.abc import Sequence
 
 from gluonjax.compat.alias import install_as_mxnet
+from gluonjax.port.compile_cache import keep_compiled_programs
 
 
 def _prepare() -> None:
-    """Let ``mxnet`` mean gluonjax, and keep JAX's INFO lines (absent devices) out of what scripts log."""
+    """Let ``mxnet`` mean gluonjax, keep compiled programs, and JAX's INFO lines (absent devices) out of the log."""
     install_as_mxnet()
+    keep_compiled_programs()
     logger = logging.getLogger("jax")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.WARNING)
