@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.nn.sums import sum_over
 from gluonjax._ops.opdef import Attrs, Aux, Shape, check, operator
 from gluonjax._ops.rules import channel_vectors
 
@@ -36,7 +37,7 @@ def _spread(vector: Array, shape: tuple[int, ...], axes: tuple[int, ...]) -> Arr
 
 def _mean(data: Array, axes: tuple[int, ...]) -> Array:
     count = max(int(np.prod([data.shape[i] for i in axes], dtype=np.int64)), 1)
-    total = lax.reduce_sum(data, axes=axes)
+    total = sum_over(data, axes)
     return lax.mul(total, lax.full_like(total, 1 / count))
 
 
@@ -103,8 +104,8 @@ def _batch_backward(axis: int, eps: float, saved: Any, heads: Any) -> tuple[Arra
     axes = tuple(i for i in range(data.ndim) if i != axis)
     count = max(data.size // max(data.shape[axis], 1), 1)
     centered = lax.sub(_wide(data), _spread(mean, data.shape, axes))
-    shift = lax.reduce_sum(head, axes=axes)
-    scale = lax.mul(lax.reduce_sum(lax.mul(head, centered), axes=axes), inverse)
+    shift = sum_over(head, axes)
+    scale = lax.mul(sum_over(lax.mul(head, centered), axes), inverse)
     along = _spread(lax.mul(scale, lax.mul(inverse, lax.full_like(inverse, 1 / count))), data.shape, axes)
     even = _spread(lax.mul(shift, lax.full_like(shift, 1 / count)), data.shape, axes)
     inner = lax.sub(lax.sub(head, even), lax.mul(centered, along))

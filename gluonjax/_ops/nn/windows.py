@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.opdef import check
 
 LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
@@ -46,10 +47,6 @@ def per_axis(name: str, what: str, given: tuple[int, ...], dimensions: int, defa
         f"kernel with {dimensions} dimensions",
     )
     return given
-
-
-def on_cpu() -> bool:
-    return jax.default_backend() == "cpu"
 
 
 def offsets(kernel: Sequence[int], dilate: Sequence[int] | None = None) -> Iterator[tuple[int, ...]]:
@@ -84,6 +81,9 @@ def pad_axes(
         return data
     return lax.pad(data, jnp.asarray(value, data.dtype), config)
 
+
+# Elements beyond which nine passes over data cost nine times its way from memory.
+TOO_LARGE_FOR_CACHE = 1 << 21
 
 # ---- depthwise products ----------------------------------------------------------------------------------
 
@@ -145,13 +145,29 @@ def _depthwise_backward(
     spread = pad_axes(head, axes, 0, reach, rest, [jump - 1 for jump in stride])
     mirrored = lax.rev(weight, tuple(range(1, weight.ndim)))
     data_gradient = depthwise(spread, mirrored, axes, (1,) * len(axes), dilate)
+    starts = list(offsets(kernel, dilate))
+
+    def products(data: Array, head: Array) -> Array:
+        """``(taps, channels and spatial axes but the first)``, summed over the batch and the first spatial axis."""
+        parts = [
+            lax.reduce_sum(lax.mul(strided_slice(data, axes, start, stride, size), head), axes=(0, axes[0]))
+            for start in starts
+        ]
+        return jnp.stack(parts)
+
+    if data.size < TOO_LARGE_FOR_CACHE or data.shape[0] == 1:
+        total = lax.optimization_barrier(products(data, head))
+    else:
+        # Image by image, so that all taps find the image in the cache.
+        def add_image(total: Array, image: tuple[Array, Array]) -> tuple[Array, None]:
+            return lax.add(total, products(*(lax.expand_dims(one, (0,)) for one in image))), None
+
+        rest = [extent for axis, extent in enumerate(head.shape) if axis not in (0, axes[0])]
+        total, _ = lax.scan(add_image, lax.full((len(starts), *rest), 0, data.dtype), (data, head))
     channel = _channel_axis(data.ndim, axes)
-    others = tuple(axis for axis in range(data.ndim) if axis != channel)
-    parts = [
-        lax.reduce_sum(lax.mul(strided_slice(data, axes, start, stride, size), head), axes=others)
-        for start in offsets(kernel, dilate)
-    ]
-    return data_gradient, lax.reshape(jnp.stack(parts, axis=1), weight.shape)
+    channel -= axes[0] < channel  # the batch has gone, the taps have come
+    per_tap = lax.reduce_sum(total, axes=tuple(axis for axis in range(1, total.ndim) if axis != channel))
+    return data_gradient, lax.reshape(lax.transpose(per_tap, (1, 0)), weight.shape)
 
 
 depthwise.defvjp(_depthwise_forward, _depthwise_backward)
