@@ -11,6 +11,7 @@ import importlib
 import numbers
 import os
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from types import ModuleType
@@ -67,6 +68,9 @@ class MXRecordIO:
     handle: IO[bytes] | None = None
 
     def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
+        # Calls from several threads come one after the other; a position and the record there belong together.
+        self._lock = threading.RLock()
+        self._count = 0
         self.uri = _local_path(uri)
         self.flag = flag
         self.pid: int | None = None
@@ -85,6 +89,7 @@ class MXRecordIO:
             raise MXNetError(f"{type(self).__name__}: cannot open {self.uri!r}: {error.strerror}") from None
         self.writable = self.flag == "w"
         self.pid = os.getpid()
+        self._count = 0
         self.is_open = True
 
     def close(self) -> None:
@@ -108,13 +113,22 @@ class MXRecordIO:
                 f"{type(self).__name__}.write: got {type(buf).__name__}, wanted bytes"
                 + ("; encode the text first: buf.encode()" if isinstance(buf, str) else "")
             )
-        stream.write(frame_record(bytes(buf)))
-        # Nothing stays in the buffer, or a forked child that closes its copy would write it a second time.
-        stream.flush()
+        framed = frame_record(bytes(buf))
+        with self._lock:
+            stream.write(framed)
+            # Nothing stays in the buffer, or a forked child that closes its copy would write it a second time.
+            stream.flush()
 
     def read(self) -> bytes | None:
         """The next record, or None behind the last one."""
-        return read_record(self._stream("read", writes=False), repr(self.uri))  # type: ignore[arg-type]
+        with self._lock:
+            return self._read(f"record {self._count}")
+
+    def _read(self, which: str) -> bytes | None:
+        """The record at the position; errors call it ``which``."""
+        record = read_record(self._stream("read", writes=False), f"{self.uri!r}, {which}")  # type: ignore[arg-type]
+        self._count += 1
+        return record
 
     def _mode(self, call: str, writes: bool) -> None:
         if self.writable != writes:
@@ -143,10 +157,10 @@ class MXRecordIO:
         # As in MXNet, pickling closes the file, and the copy starts at the first record (a writer: at an empty file).
         is_open = self.is_open
         self.close()
-        return {**self.__dict__, "is_open": is_open, "handle": None}
+        return {**self.__dict__, "is_open": is_open, "handle": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, is_open=False)
+        self.__dict__.update(state, is_open=False, _lock=threading.RLock())
         if state["is_open"]:
             self.open()
 
@@ -227,6 +241,8 @@ class MXIndexedRecordIO(MXRecordIO):
         self._mode("seek", writes=False)
         # A closed reader, and one inherited by a fork, open the file anew here: data loader workers rely on it.
         if self.pid != os.getpid():
+            # Another thread of the parent may have held the lock when this process was forked.
+            self._lock = threading.RLock()
             self.reset()
         if idx not in self.idx:
             raise RecordKeyError(
@@ -244,8 +260,11 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def read_idx(self, idx: Any) -> bytes | None:
         """The record with key ``idx``."""
-        self.seek(idx)
-        return self.read()
+        if self.pid != os.getpid():
+            self.seek(idx)
+        with self._lock:
+            self.seek(idx)
+            return self._read(f"key {idx!r}")
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Append one record under the key ``idx``; of equal keys the last one counts."""
@@ -256,13 +275,14 @@ class MXIndexedRecordIO(MXRecordIO):
                 f"MXIndexedRecordIO.write_idx: the key {key!r} cannot be read back from a line of the index; wanted "
                 "text without tabs, line ends and outer blanks"
             )
-        position = self.tell()
-        self.write(buf)
-        if self.fidx is not None:
-            self.fidx.write(f"{text}\t{position}\n")
-            self.fidx.flush()
-        self.idx[key] = position
-        self.keys.append(key)
+        with self._lock:
+            position = self.tell()
+            self.write(buf)
+            if self.fidx is not None:
+                self.fidx.write(f"{text}\t{position}\n")
+                self.fidx.flush()
+            self.idx[key] = position
+            self.keys.append(key)
 
 
 class IRHeader(NamedTuple):

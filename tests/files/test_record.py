@@ -372,3 +372,38 @@ def test_without_an_image_library(monkeypatch):
         recordio.pack_img(IRHeader(0, 1, 1, 0), picture(4, 5, 3))
     with pytest.raises(MXNetError, match=r'pip install "gluonjax\[image\]"'):
         recordio.unpack_img(recordio.pack(IRHeader(0, 1, 1, 0), b"abc"))
+
+
+def test_threads_share_a_file(tmp_path):
+    """Reads by key from many threads get whole and right records; writes are all in the file once."""
+    import random
+    from concurrent.futures import ThreadPoolExecutor
+
+    record = recordio.MXIndexedRecordIO(str(tmp_path / "t.idx"), str(tmp_path / "t.rec"), "w")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda key: record.write_idx(key, f"{key} ".encode() * (1 + key % 50)), range(400)))
+    record.close()
+    reader = recordio.MXIndexedRecordIO(str(tmp_path / "t.idx"), str(tmp_path / "t.rec"), "r")
+    assert sorted(reader.keys) == list(range(400))
+    keys = [random.Random(1).randrange(400) for _ in range(400)] * 5
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(reader.read_idx, keys))
+    assert found == [f"{key} ".encode() * (1 + key % 50) for key in keys]
+    reader.close()
+
+
+def test_damage_names_number_and_key(tmp_path):
+    record = recordio.MXIndexedRecordIO(str(tmp_path / "d.idx"), str(tmp_path / "d.rec"), "w")
+    for key in (5, 6, 7):
+        record.write_idx(key, b"12345678")
+    record.close()
+    data = bytearray((tmp_path / "d.rec").read_bytes())
+    data[32] ^= 1
+    (tmp_path / "d.rec").write_bytes(data)
+    reader = recordio.MXIndexedRecordIO(str(tmp_path / "d.idx"), str(tmp_path / "d.rec"), "r")
+    assert reader.read() == reader.read() == b"12345678"
+    with pytest.raises(MXNetError, match=r"d\.rec', record 2: the record at byte 32: expected the magic number"):
+        reader.read()
+    with pytest.raises(MXNetError, match=r"d\.rec', key 7: the record at byte 32"):
+        reader.read_idx(7)
+    reader.close()
