@@ -257,7 +257,7 @@ def test_damage_names_the_record(tmp_path, damage, text):
     path.write_bytes(GOOD + damage)
     reader = MXRecordIO(path, "r")
     assert reader.read() == b"good"
-    with pytest.raises(MXNetError, match=f"Invalid RecordIO File: .*a.rec': .*{text}"):
+    with pytest.raises(MXNetError, match=rf"Invalid RecordIO File: .*a\.rec', record 1: .*{text}"):
         reader.read()
     reader.close()
 
