@@ -19,6 +19,7 @@ import numpy as np
 
 from gluonjax import recordio
 from gluonjax._base.errors import MXNetError
+from gluonjax._images.record_codec import decode_picture
 from gluonjax._images.resample import resize
 from gluonjax.port.progress import Progress
 
@@ -144,7 +145,7 @@ def pack_entry(entry: Entry, options: argparse.Namespace) -> bytes:
         data = stream.read()
     if options.pass_through:
         return recordio.pack(header, data)
-    pixels = recordio.decode_picture(data, options.color)
+    pixels = decode_picture(data, options.color)
     if pixels is None:
         raise MXNetError("not a picture that can be decoded")
     return recordio.pack_img(header, _sized(pixels, options), options.quality, options.encoding)

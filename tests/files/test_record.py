@@ -16,6 +16,7 @@ import pytest
 from gluonjax import recordio
 from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError
 from gluonjax._files.record import MAGIC_BYTES, frame_record, read_record
+from gluonjax._images import record_codec
 from gluonjax.recordio import IRHeader, MXIndexedRecordIO, MXRecordIO
 
 M = MAGIC_BYTES
@@ -289,7 +290,7 @@ def picture(*shape):
 def codec(request, monkeypatch):
     """The name of the image library, the only one there is."""
     library = pytest.importorskip(request.param)
-    monkeypatch.setattr(recordio, "_optional", {request.param: library}.get)
+    monkeypatch.setattr(record_codec, "_optional", {request.param: library}.get)
     return request.param
 
 
@@ -358,16 +359,16 @@ def test_libraries_agree():
     for shape in ((16, 16), (16, 16, 3)):
         image = picture(*shape)
         for fmt in (".jpg", ".png"):
-            data = recordio._encode_pillow(image, 90, fmt)
+            data = record_codec._encode_pillow(image, 90, fmt)
             for iscolor in (-1, 1):
-                expected = recordio._decode_cv2(cv2, data, iscolor)
-                found = recordio._decode_pillow(data, iscolor)
+                expected = record_codec._decode_cv2(cv2, data, iscolor)
+                found = record_codec._decode_pillow(data, iscolor)
                 assert found.shape == expected.shape and found.dtype == expected.dtype
                 assert np.abs(found.astype(int) - expected).max() <= 2  # two builds of the JPEG library
 
 
 def test_without_an_image_library(monkeypatch):
-    monkeypatch.setattr(recordio, "_optional", lambda name: None)
+    monkeypatch.setattr(record_codec, "_optional", lambda name: None)
     with pytest.raises(MXNetError, match=r'pip install "gluonjax\[image\]"'):
         recordio.pack_img(IRHeader(0, 1, 1, 0), picture(4, 5, 3))
     with pytest.raises(MXNetError, match=r'pip install "gluonjax\[image\]"'):
