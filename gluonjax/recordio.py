@@ -6,20 +6,18 @@ a second file, a line ``key<TAB>offset`` for each record, and jumps.
 
 from __future__ import annotations
 
-import functools
-import importlib
 import numbers
 import os
 import struct
+import threading
 from collections.abc import Callable, Sequence
-from io import BytesIO
-from types import ModuleType
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError
 from gluonjax._files.record import frame_record, read_record
+from gluonjax._images.record_codec import decode_picture, encode_picture
 from gluonjax.base import c_str, check_call
 
 __all__ = [
@@ -67,6 +65,9 @@ class MXRecordIO:
     handle: IO[bytes] | None = None
 
     def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
+        # Calls from several threads come one after the other; a position and the record there belong together.
+        self._lock = threading.RLock()
+        self._count = 0
         self.uri = _local_path(uri)
         self.flag = flag
         self.pid: int | None = None
@@ -85,6 +86,7 @@ class MXRecordIO:
             raise MXNetError(f"{type(self).__name__}: cannot open {self.uri!r}: {error.strerror}") from None
         self.writable = self.flag == "w"
         self.pid = os.getpid()
+        self._count = 0
         self.is_open = True
 
     def close(self) -> None:
@@ -108,13 +110,22 @@ class MXRecordIO:
                 f"{type(self).__name__}.write: got {type(buf).__name__}, wanted bytes"
                 + ("; encode the text first: buf.encode()" if isinstance(buf, str) else "")
             )
-        stream.write(frame_record(bytes(buf)))
-        # Nothing stays in the buffer, or a forked child that closes its copy would write it a second time.
-        stream.flush()
+        framed = frame_record(bytes(buf))
+        with self._lock:
+            stream.write(framed)
+            # Nothing stays in the buffer, or a forked child that closes its copy would write it a second time.
+            stream.flush()
 
     def read(self) -> bytes | None:
         """The next record, or None behind the last one."""
-        return read_record(self._stream("read", writes=False), repr(self.uri))  # type: ignore[arg-type]
+        with self._lock:
+            return self._read(f"record {self._count}")
+
+    def _read(self, which: str) -> bytes | None:
+        """The record at the position; errors call it ``which``."""
+        record = read_record(self._stream("read", writes=False), f"{self.uri!r}, {which}")  # type: ignore[arg-type]
+        self._count += 1
+        return record
 
     def _mode(self, call: str, writes: bool) -> None:
         if self.writable != writes:
@@ -143,10 +154,10 @@ class MXRecordIO:
         # As in MXNet, pickling closes the file, and the copy starts at the first record (a writer: at an empty file).
         is_open = self.is_open
         self.close()
-        return {**self.__dict__, "is_open": is_open, "handle": None}
+        return {**self.__dict__, "is_open": is_open, "handle": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, is_open=False)
+        self.__dict__.update(state, is_open=False, _lock=threading.RLock())
         if state["is_open"]:
             self.open()
 
@@ -227,6 +238,8 @@ class MXIndexedRecordIO(MXRecordIO):
         self._mode("seek", writes=False)
         # A closed reader, and one inherited by a fork, open the file anew here: data loader workers rely on it.
         if self.pid != os.getpid():
+            # Another thread of the parent may have held the lock when this process was forked.
+            self._lock = threading.RLock()
             self.reset()
         if idx not in self.idx:
             raise RecordKeyError(
@@ -244,8 +257,11 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def read_idx(self, idx: Any) -> bytes | None:
         """The record with key ``idx``."""
-        self.seek(idx)
-        return self.read()
+        if self.pid != os.getpid():
+            self.seek(idx)
+        with self._lock:
+            self.seek(idx)
+            return self._read(f"key {idx!r}")
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Append one record under the key ``idx``; of equal keys the last one counts."""
@@ -256,13 +272,14 @@ class MXIndexedRecordIO(MXRecordIO):
                 f"MXIndexedRecordIO.write_idx: the key {key!r} cannot be read back from a line of the index; wanted "
                 "text without tabs, line ends and outer blanks"
             )
-        position = self.tell()
-        self.write(buf)
-        if self.fidx is not None:
-            self.fidx.write(f"{text}\t{position}\n")
-            self.fidx.flush()
-        self.idx[key] = position
-        self.keys.append(key)
+        with self._lock:
+            position = self.tell()
+            self.write(buf)
+            if self.fidx is not None:
+                self.fidx.write(f"{text}\t{position}\n")
+                self.fidx.flush()
+            self.idx[key] = position
+            self.keys.append(key)
 
 
 class IRHeader(NamedTuple):
@@ -363,9 +380,7 @@ def pack_img(header: IRHeader | Sequence[Any], img: Any, quality: int = 95, img_
         raise OperatorError(
             f"pack_img: got an image of shape {array.shape}; wanted (height, width) or (height, width, 1, 3 or 4)"
         )
-    cv2 = _optional("cv2")
-    data = _encode_cv2(cv2, array, quality, img_fmt) if cv2 else _encode_pillow(array, quality, img_fmt)
-    return pack(header, data)
+    return pack(header, encode_picture(array, quality, img_fmt))
 
 
 def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
@@ -387,114 +402,3 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
             "decoded; use unpack() for other data"
         )
     return header, image
-
-
-def decode_picture(data: bytes, iscolor: int) -> np.ndarray | None:
-    """Decode the bytes of a picture file, as `unpack_img` does; None where they are none."""
-    cv2 = _optional("cv2")
-    return _decode_cv2(cv2, data, iscolor) if cv2 else _decode_pillow(data, iscolor)
-
-
-_JPEG, _PNG = (".jpg", ".jpeg"), (".png",)
-
-
-@functools.cache
-def _optional(name: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-def _pillow() -> ModuleType:
-    image = _optional("PIL.Image")
-    if image is None:
-        raise MXNetError(
-            'recordio: encoding and decoding images needs Pillow (or OpenCV); pip install "gluonjax[image]"'
-        )
-    return image
-
-
-def _encode_cv2(cv2: ModuleType, array: np.ndarray, quality: int, img_fmt: str) -> bytes:
-    options = []
-    if img_fmt.lower() in _JPEG:
-        options = [cv2.IMWRITE_JPEG_QUALITY, quality]
-    elif img_fmt.lower() in _PNG:
-        options = [cv2.IMWRITE_PNG_COMPRESSION, min(max(quality, 0), 9)]
-    try:
-        done, data = cv2.imencode(img_fmt, array, options)
-    except cv2.error as error:
-        raise OperatorError(
-            f"pack_img: OpenCV cannot write {array.dtype} of shape {array.shape} as {img_fmt!r}: {error.err}"
-        ) from None
-    if not done:
-        raise MXNetError(f"pack_img: OpenCV failed to encode {array.shape} {array.dtype} as {img_fmt!r}")
-    return data.tobytes()
-
-
-def _decode_cv2(cv2: ModuleType, data: bytes, iscolor: int) -> np.ndarray | None:
-    try:
-        return cv2.imdecode(np.frombuffer(data, np.uint8), iscolor)
-    except cv2.error:
-        return None
-
-
-def _encode_pillow(array: np.ndarray, quality: int, img_fmt: str) -> bytes:
-    pillow = _pillow()
-    kinds = pillow.registered_extensions()
-    kind = kinds.get(img_fmt.lower())
-    if kind not in pillow.SAVE:
-        raise OperatorError(f"pack_img: Pillow cannot write {img_fmt!r}; use '.jpg' or '.png'")
-    if array.ndim == 3 and array.shape[2] == 1:
-        array = array[:, :, 0]
-    if array.dtype == np.uint16 and kind == "PNG":
-        if array.ndim == 3:
-            raise OperatorError(
-                f"pack_img: Pillow writes uint16 for grey images only, got shape {array.shape}; install OpenCV, or "
-                "pass uint8"
-            )
-    elif array.dtype != np.uint8:
-        # As OpenCV does with what a format cannot hold.
-        array = np.clip(np.rint(array), 0, 255).astype(np.uint8)
-    if array.ndim == 3:
-        order = [2, 1, 0, 3] if array.shape[2] == 4 and kind != "JPEG" else [2, 1, 0]  # JPEG has no alpha
-        array = array[:, :, order]
-    options = {"JPEG": {"quality": quality}, "PNG": {"compress_level": min(max(quality, 0), 9)}}.get(kind, {})
-    stream = BytesIO()
-    pillow.fromarray(np.ascontiguousarray(array)).save(stream, kind, **options)
-    return stream.getvalue()
-
-
-def _decode_pillow(data: bytes, iscolor: int) -> np.ndarray | None:
-    pillow = _pillow()
-    try:
-        with pillow.open(BytesIO(data)) as image:
-            if iscolor == 0:
-                # A JPEG gives its brightness plane as it is stored, as OpenCV does.
-                image.draft("L", image.size)
-            image.load()
-            if iscolor >= 0:
-                # Only an image asked for "as it is" keeps its rotation tag unheeded.
-                image = importlib.import_module("PIL.ImageOps").exif_transpose(image)
-            return _pixels(image, iscolor)
-    except (OSError, SyntaxError, pillow.DecompressionBombError):
-        return None
-
-
-def _pixels(image: Any, iscolor: int) -> np.ndarray:
-    """A Pillow image as an array in OpenCV's order of colours."""
-    if image.mode.startswith("I"):
-        deep = np.asarray(image).astype(np.uint16)
-        if iscolor < 0:
-            return deep
-        grey = (deep >> 8).astype(np.uint8)
-        return np.repeat(grey[:, :, None], 3, 2) if iscolor else grey
-    if iscolor < 0:
-        alpha = image.mode in ("LA", "PA", "RGBA", "La", "RGBa") or "transparency" in image.info
-        mode = "RGBA" if alpha else "L" if image.mode in ("1", "L") else "RGB"
-    else:
-        mode = "RGB" if iscolor else "L"
-    array = np.asarray(image if image.mode == mode else image.convert(mode))
-    if mode == "L":
-        return array.copy()
-    return np.ascontiguousarray(array[:, :, [2, 1, 0, 3][: array.shape[2]]])

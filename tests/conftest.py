@@ -25,7 +25,9 @@ def fresh_state():
 @pytest.fixture
 def shared_data() -> pathlib.Path:
     """The folder of real data beside the checkout; tests that need it are skipped elsewhere."""
-    folder = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip("the shared data folder is not here")
-    return folder
+    above = pathlib.Path(__file__).resolve().parents
+    # Beside the checkout, or one higher for a worktree.
+    for folder in (above[level] / "shared" / "data" for level in (2, 3) if level < len(above)):
+        if folder.is_dir():
+            return folder
+    pytest.skip("the shared data folder is not here")

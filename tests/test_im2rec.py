@@ -150,3 +150,27 @@ def test_progress() -> None:
     progress.close()
     assert stream.getvalue().endswith("2/2 things, " + stream.getvalue().rsplit(", ", 1)[1])
     assert stream.getvalue().startswith("\rx [")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_training_from_records(tmp_path: pathlib.Path) -> None:
+    """The example at a small size: files, im2rec, ImageRecordIter, Module.fit with progress, and what it reaches."""
+    import os
+    import re
+    import subprocess
+    import sys
+
+    pytest.importorskip("sklearn")
+    root = pathlib.Path(__file__).resolve().parent.parent
+    environment = {
+        **os.environ, "EXAMPLE_EPOCHS": "5", "EXAMPLE_IMAGES": "700", "EXAMPLE_FOLDER": str(tmp_path),
+        "PYTHONPATH": str(root),
+    }  # fmt: skip
+    script = str(root / "examples" / "records_module.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "gluonjax", "run", script], capture_output=True, text=True, env=environment, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    assert "700 pictures packed, 0 left out" in done.stdout
+    assert re.search(r"Epoch\[4\] Batch \[0-15\]\s+Speed: [\d.]+ samples/sec\s+accuracy=", done.stdout)
+    assert float(re.findall(r"held-out accuracy: ([\d.]+)", done.stdout)[0]) > 0.9

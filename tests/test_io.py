@@ -311,11 +311,12 @@ class TestCSVIter:
             ({"data_shape": (3,), "batch_size": 3}, r"specified shape=\[3\], the csv row-length=2"),
             ({"batch_size": 3}, r"Required parameter data_shape of Shape\(tuple\) is not presented"),
             ({"data_shape": (2,), "batch_size": 16}, "number of input must be bigger than batch size"),
-            ({"data_shape": (2,), "batch_size": 3, "label_cvs": "x"}, "did you mean 'label_csv'"),
             ({"data_shape": (2,), "batch_size": "three"}, "argument 'batch_size'"),
         ):
             with pytest.raises(MXNetError, match=text):
                 io.CSVIter(data_csv=tables[0], **arguments)
+        with pytest.warns(UserWarning, match="'label_cvs' is ignored; did you mean 'label_csv'"):
+            io.CSVIter(data_csv=tables[0], data_shape=(2,), batch_size=3, label_cvs="x")
         with pytest.raises(TypeError, match="can only accept keyword arguments"):
             io.CSVIter(tables[0])
         with pytest.raises(MXNetError, match="no such file"):

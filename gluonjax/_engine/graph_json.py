@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gluonjax._base.errors import MXNetError
+from gluonjax._base.errors import MXNetError, did_you_mean
 from gluonjax._engine.graph import HIDDEN_KEYS, Entry, Graph, Node, is_node_key, labels_of
 from gluonjax._ops import registry
 from gluonjax._ops.opdef import Attrs
@@ -126,6 +126,7 @@ def read(text: str) -> tuple[Graph, dict[str, Any]]:
         stated = {key: value[1] for key, value in data.get("attrs", {}).items()}
         # Files before 0.9 do not say which version wrote them.
         version = int(stated.get("mxnet_version", 800))
+        _check_operators(data)
         graph = _read_graph(data, version)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         if isinstance(error, MXNetError):
@@ -140,6 +141,25 @@ def read(text: str) -> tuple[Graph, dict[str, Any]]:
         )
     graph.check()
     return graph, stated
+
+
+def _names_in(data: Mapping[str, Any]) -> Iterator[str]:
+    """The operators of a graph and of the graphs within it."""
+    for item in data["nodes"]:
+        yield item["op"]
+        for sub in item.get("subgraphs", ()):
+            yield from _names_in(sub)
+
+
+def _check_operators(data: Mapping[str, Any]) -> None:
+    """Raise where operators are missing, for all of them at once: whoever ports a model wants the whole list."""
+    unknown = dict.fromkeys(name for name in _names_in(data) if name != "null" and registry.find(name) is None)
+    if len(unknown) == 1:
+        registry.get(*unknown)
+    if unknown:
+        known = [name for name, _ in registry.items()]
+        listed = ", ".join(f"'{name}'{did_you_mean(name, known).replace(';', ' -')}" for name in unknown)
+        raise MXNetError(f"load_json: Cannot find {len(unknown)} operators of this symbol: {listed}")
 
 
 def _read_graph(data: Mapping[str, Any], version: int) -> Graph:

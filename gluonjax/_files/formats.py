@@ -177,7 +177,11 @@ def _from_npy(array: np.ndarray) -> np.ndarray:
 
 def _write_npz(path: str, named: dict[str, np.ndarray]) -> None:
     stream = io.BytesIO()
-    np.savez(stream, **named)
+    # As numpy.savez writes it, which itself cannot take every name: "file" is an argument of its own.
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in named.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
     atomic_write(path, stream.getbuffer())
 
 

@@ -45,12 +45,12 @@ def _gray(pixels: np.ndarray, kind: str) -> np.ndarray:
     return ((pixels.astype(np.int32) @ np.array(weights, np.int32) + half) >> bits).astype(np.uint8)
 
 
-def _with_turbo(data: Any, color: bool) -> np.ndarray | None:
+def _with_turbo(data: Any, order: str) -> np.ndarray | None:
     library = turbo()
     if library is None or bytes(data[:2]) != _JPEG_START:
         return None
     try:
-        return library.decode_jpeg(data, "BGR" if color else "GRAY")
+        return library.decode_jpeg(data, order)
     except ValueError:
         # Damaged, or in colours it does not know; the general libraries are more forgiving.
         return None
@@ -85,24 +85,27 @@ def _with_pillow(data: Any, color: bool) -> np.ndarray | None:
     return pixels if color else _gray(pixels, kind)
 
 
-def decode_bgr(data: Any, color: bool) -> np.ndarray | None:
-    """Decode to OpenCV's order of colours; the camera's orientation mark is left alone, as MXNet does.
+def decode_pixels(data: Any, order: str) -> np.ndarray | None:
+    """Decode; the camera's orientation mark is left alone, as MXNet does.
 
     Args:
         data: bytes, or a memoryview of them.
-        color: three channels, else one.
+        order: "RGB" or "BGR" for three channels, "GRAY" for one.
 
     Returns:
         uint8 ``(height, width, 3)`` or ``(height, width, 1)``; None where the bytes are no picture.
     """
-    pixels = _with_turbo(data, color)
+    color = order != "GRAY"
+    pixels = _with_turbo(data, order)
     cv2 = opencv() if pixels is None else None
     if cv2 is not None:
         kind = cv2.IMREAD_COLOR if color else cv2.IMREAD_GRAYSCALE
         pixels = _with_opencv(cv2, data, kind | cv2.IMREAD_IGNORE_ORIENTATION)
+        if pixels is not None and order == "RGB":
+            pixels = cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB, pixels)
     elif pixels is None:
         pixels = _with_pillow(data, color)
-        if pixels is not None and color:
+        if pixels is not None and order == "BGR":
             pixels = pixels[:, :, ::-1]
     if pixels is None:
         return None
@@ -157,12 +160,10 @@ def decode(data: bytes, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
         raise OperatorError(f"imdecode: flag must be 0 (gray) or 1 (colour), got {flag}")
     if not data:
         raise OperatorError("imdecode: Input cannot be an empty buffer")
-    pixels = decode_bgr(data, bool(int(flag)))
+    pixels = decode_pixels(data, ("RGB" if to_rgb else "BGR") if int(flag) else "GRAY")
     if pixels is None:
         start = data[:12]
         raise OperatorError(
             f"imdecode: Decoding failed. Invalid image file. ({len(data)} bytes that start with {start!r})"
         )
-    if pixels.shape[2] == 3 and to_rgb:
-        pixels = pixels[:, :, ::-1]
     return np.ascontiguousarray(pixels)

@@ -109,7 +109,7 @@ class RecordAugment:
         if self._warps():
             pixels = self._warp(pixels, draws)
         if self.pad > 0:
-            pixels = border(pixels, (self.pad,) * 4, 0, (self.fill_value,) * 3)
+            pixels = border(pixels, (self.pad, self.pad, self.pad, self.pad), 0, (self.fill_value,) * 3)
         cut = None
         if self.random_resized_crop:
             cut = self._cut_by_area(pixels, draws)

@@ -143,7 +143,8 @@ def crop(data: Array, *, x: int, y: int, width: int, height: int) -> Array:
     return data[..., y : y + height, x : x + width, :]
 
 
-def _target(size: tuple[int, ...], keep_ratio: bool, height: int, width: int) -> tuple[int, int]:
+def target_size(size: tuple[int, ...], keep_ratio: bool, height: int, width: int) -> tuple[int, int]:
+    """Height and width that an image of a height and width is resized to; ``size`` as `resize` takes it."""
     check(len(size) in (1, 2), f"resize: Input size dimension must be 1 or 2, but got {len(size)}")
     check(min(size) > 0, f"resize: Input size should be greater than 0, but got {size}")
     if len(size) == 2:
@@ -220,7 +221,7 @@ def resize(data: Array, *, size: tuple[int, ...] = (), keep_ratio: bool = False,
     )
     check(0 <= interp <= 4, f"resize: Unknown interpolation method {interp}, wanted 0 to 4")
     rows, columns = data.shape[-3:-1]
-    height, width = _target(size, keep_ratio, rows, columns)
+    height, width = target_size(size, keep_ratio, rows, columns)
     if (height, width) == (rows, columns):
         return data
     shrinks = rows >= height and columns >= width

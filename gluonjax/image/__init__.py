@@ -36,6 +36,7 @@ from gluonjax.image.image import SaturationJitterAug as SaturationJitterAug
 from gluonjax.image.image import SequentialAug as SequentialAug
 from gluonjax.image.image import center_crop as center_crop
 from gluonjax.image.image import color_normalize as color_normalize
+from gluonjax.image.image import copyMakeBorder as copyMakeBorder
 from gluonjax.image.image import fixed_crop as fixed_crop
 from gluonjax.image.image import imdecode as imdecode
 from gluonjax.image.image import imread as imread

@@ -18,7 +18,7 @@ from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._files.atomic import atomic_write
 from gluonjax._files.params import read_params, write_params
 from gluonjax._files.record_split import IndexedRecords, RawRecord, SequentialRecords
-from gluonjax._images.codecs import decode_as_stored, decode_bgr
+from gluonjax._images.codecs import decode_as_stored, decode_pixels
 from gluonjax._images.draws import Draws
 from gluonjax._images.normalize import Normalize
 from gluonjax._images.record_augment import RecordAugment
@@ -162,7 +162,7 @@ def decode_channels(picture: Any, channels: int, number: int) -> np.ndarray:
         channels: how many.
         number: the record's, for errors.
     """
-    pixels = decode_as_stored(picture) if channels == 4 else decode_bgr(picture, channels == 3)
+    pixels = decode_as_stored(picture) if channels == 4 else decode_pixels(picture, "BGR" if channels == 3 else "GRAY")
     if pixels is None:
         raise MXNetError(
             f"Invalid image with index {number}: {len(picture)} bytes that cannot be decoded, they start with "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -133,12 +134,13 @@ class Settings:
         self.kinds = kinds
 
     def read(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings; unknown names are ignored as in MXNet unless they look mistyped."""
+        """Return the settings; unknown names are ignored as in MXNet, with a warning where they look mistyped."""
         known = {*self.kinds, *COMMON}
         for name in given:
             hint = "" if name in known else did_you_mean(name, known)
             if hint:
-                raise OperatorError(f"{self.iterator}: unknown argument {name!r}{hint}")
+                # MXNet ignores it without a word, and scripts with such slips exist; they must go on running.
+                warnings.warn(f"{self.iterator}: unknown argument {name!r} is ignored{hint}", stacklevel=4)
         return {name: self._value(name, kind, given) for name, kind in self.kinds.items()}
 
     def _value(self, name: str, kind: tuple[Any, ...], given: dict[str, Any]) -> Any:

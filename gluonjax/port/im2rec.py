@@ -19,6 +19,7 @@ import numpy as np
 
 from gluonjax import recordio
 from gluonjax._base.errors import MXNetError
+from gluonjax._images.record_codec import decode_picture
 from gluonjax._images.resample import resize
 from gluonjax.port.progress import Progress
 
@@ -121,7 +122,7 @@ def read_list(path: str) -> Iterator[Entry]:
     with open(path, encoding="utf-8") as stream:
         for number, line in enumerate(stream, 1):
             words = [word.strip() for word in line.strip().split("\t")]
-            if words == [""]:
+            if not any(words):
                 continue
             try:
                 if len(words) < 3:
@@ -137,13 +138,14 @@ def _complain(text: str) -> None:
 
 def pack_entry(entry: Entry, options: argparse.Namespace) -> bytes:
     """The record of one picture. Raises MXNetError or OSError where it cannot be read."""
-    label = entry.labels if options.pack_label and len(entry.labels) > 1 else entry.labels[0]
+    several = options.pack_label and len(entry.labels) > 1
+    label = entry.labels if several else next(iter(entry.labels))
     header = recordio.IRHeader(0, label, entry.number, 0)
     with open(os.path.join(options.root, entry.path), "rb") as stream:
         data = stream.read()
     if options.pass_through:
         return recordio.pack(header, data)
-    pixels = recordio.decode_picture(data, options.color)
+    pixels = decode_picture(data, options.color)
     if pixels is None:
         raise MXNetError("not a picture that can be decoded")
     return recordio.pack_img(header, _sized(pixels, options), options.quality, options.encoding)

@@ -21,6 +21,7 @@ ARRAYS = {
     "half": np.arange(4).astype(ml_dtypes.bfloat16),
     "größe": np.array([[1, -2]], np.int8),
     "flags": np.array([True, False]),
+    "file": np.ones((1, 2), np.float16),
 }
 needs = {"safetensors": "safetensors", "orbax": "orbax.checkpoint", "npz": "numpy", "params": "numpy"}
 
@@ -73,7 +74,7 @@ def test_convert(after: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixtu
     formats.write_arrays(first, list(ARRAYS.values()), list(ARRAYS))
     assert cli.main(["convert", first, second]) == 0
     assert cli.main(["convert", second, third]) == 0
-    assert "5 arrays from" in capsys.readouterr().out
+    assert "6 arrays from" in capsys.readouterr().out
     arrays, names = formats.read_arrays(third)
     same(dict(zip(names, arrays)), ARRAYS)  # type: ignore[arg-type]
 

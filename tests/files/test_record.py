@@ -16,6 +16,7 @@ import pytest
 from gluonjax import recordio
 from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError
 from gluonjax._files.record import MAGIC_BYTES, frame_record, read_record
+from gluonjax._images import record_codec
 from gluonjax.recordio import IRHeader, MXIndexedRecordIO, MXRecordIO
 
 M = MAGIC_BYTES
@@ -257,7 +258,7 @@ def test_damage_names_the_record(tmp_path, damage, text):
     path.write_bytes(GOOD + damage)
     reader = MXRecordIO(path, "r")
     assert reader.read() == b"good"
-    with pytest.raises(MXNetError, match=f"Invalid RecordIO File: .*a.rec': .*{text}"):
+    with pytest.raises(MXNetError, match=rf"Invalid RecordIO File: .*a\.rec', record 1: .*{text}"):
         reader.read()
     reader.close()
 
@@ -289,7 +290,7 @@ def picture(*shape):
 def codec(request, monkeypatch):
     """The name of the image library, the only one there is."""
     library = pytest.importorskip(request.param)
-    monkeypatch.setattr(recordio, "_optional", {request.param: library}.get)
+    monkeypatch.setattr(record_codec, "_optional", {request.param: library}.get)
     return request.param
 
 
@@ -358,17 +359,52 @@ def test_libraries_agree():
     for shape in ((16, 16), (16, 16, 3)):
         image = picture(*shape)
         for fmt in (".jpg", ".png"):
-            data = recordio._encode_pillow(image, 90, fmt)
+            data = record_codec._encode_pillow(image, 90, fmt)
             for iscolor in (-1, 1):
-                expected = recordio._decode_cv2(cv2, data, iscolor)
-                found = recordio._decode_pillow(data, iscolor)
+                expected = record_codec._decode_cv2(cv2, data, iscolor)
+                found = record_codec._decode_pillow(data, iscolor)
                 assert found.shape == expected.shape and found.dtype == expected.dtype
                 assert np.abs(found.astype(int) - expected).max() <= 2  # two builds of the JPEG library
 
 
 def test_without_an_image_library(monkeypatch):
-    monkeypatch.setattr(recordio, "_optional", lambda name: None)
+    monkeypatch.setattr(record_codec, "_optional", lambda name: None)
     with pytest.raises(MXNetError, match=r'pip install "gluonjax\[image\]"'):
         recordio.pack_img(IRHeader(0, 1, 1, 0), picture(4, 5, 3))
     with pytest.raises(MXNetError, match=r'pip install "gluonjax\[image\]"'):
         recordio.unpack_img(recordio.pack(IRHeader(0, 1, 1, 0), b"abc"))
+
+
+def test_threads_share_a_file(tmp_path):
+    """Reads by key from many threads get whole and right records; writes are all in the file once."""
+    import random
+    from concurrent.futures import ThreadPoolExecutor
+
+    record = recordio.MXIndexedRecordIO(str(tmp_path / "t.idx"), str(tmp_path / "t.rec"), "w")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda key: record.write_idx(key, f"{key} ".encode() * (1 + key % 50)), range(400)))
+    record.close()
+    reader = recordio.MXIndexedRecordIO(str(tmp_path / "t.idx"), str(tmp_path / "t.rec"), "r")
+    assert sorted(reader.keys) == list(range(400))
+    keys = [random.Random(1).randrange(400) for _ in range(400)] * 5
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(reader.read_idx, keys))
+    assert found == [f"{key} ".encode() * (1 + key % 50) for key in keys]
+    reader.close()
+
+
+def test_damage_names_number_and_key(tmp_path):
+    record = recordio.MXIndexedRecordIO(str(tmp_path / "d.idx"), str(tmp_path / "d.rec"), "w")
+    for key in (5, 6, 7):
+        record.write_idx(key, b"12345678")
+    record.close()
+    data = bytearray((tmp_path / "d.rec").read_bytes())
+    data[32] ^= 1
+    (tmp_path / "d.rec").write_bytes(data)
+    reader = recordio.MXIndexedRecordIO(str(tmp_path / "d.idx"), str(tmp_path / "d.rec"), "r")
+    assert reader.read() == reader.read() == b"12345678"
+    with pytest.raises(MXNetError, match=r"d\.rec', record 2: the record at byte 32: expected the magic number"):
+        reader.read()
+    with pytest.raises(MXNetError, match=r"d\.rec', key 7: the record at byte 32"):
+        reader.read_idx(7)
+    reader.close()

@@ -203,7 +203,6 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"batch_size": 0}, "batch_size must be 1 or more"),
     ({"batch_size": 15}, "number of input images must be bigger than the batch size"),
     ({"dtype": "int32"}, "unknown dtype"),
-    ({"rand_corp": True}, "did you mean 'rand_crop'"),
     ({"path_imgidx": "pictures.lst"}, "the index has a record|expected the magic number"),
 ]
 
@@ -212,6 +211,12 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
 def test_errors(given: dict[str, Any], text: str) -> None:
     with pytest.raises(MXNetError, match=text):
         list(record_iter(**given))
+
+
+def test_mistyped_arguments_are_named_and_ignored() -> None:
+    with pytest.warns(UserWarning, match="unknown argument 'rand_corp' is ignored; did you mean 'rand_crop'"):
+        iterator = record_iter(rand_corp=True)
+    assert len(labels_of(iterator)) == 3
 
 
 def test_damage_is_reported_where_it_is(tmp_path: pathlib.Path) -> None:

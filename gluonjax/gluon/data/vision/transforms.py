@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from gluonjax import autograd
 from gluonjax._engine import rng
+from gluonjax._engine.run import is_tracer
+from gluonjax._images import resample
+from gluonjax._ops.image import target_size
 from gluonjax.gluon._errors import ArgumentError, ArgumentTypeError
 from gluonjax.gluon.block import Block, HybridBlock
 from gluonjax.gluon.nn import HybridSequential, Sequential
+from gluonjax.ndarray.ndarray import NDArray, wrap
 
 
 def _pair(size: Any) -> Any:
@@ -23,8 +28,34 @@ def _chance() -> float:
     return float(np.random.default_rng(rng.host_seed()).random())
 
 
+class _Sizing(HybridBlock):
+    """A transformation that pictures of many sizes go into: on the host it runs without being compiled for each."""
+
+    def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        pixels = _host_pixels(x)
+        if pixels is None:
+            return super().forward(x, *args, **kwargs)
+        return wrap(np.ascontiguousarray(self._on_host(pixels)), x.context, type(x))
+
+    def _on_host(self, pixels: np.ndarray) -> np.ndarray:
+        """The same as hybrid_forward on ``(height, width, channels)``."""
+        raise TypeError(f"{type(self).__name__} must define _on_host()")
+
+
+def _host_pixels(x: Any) -> np.ndarray | None:
+    """The values of one picture where they are at hand, and nothing needs to know what is done with them."""
+    if not isinstance(x, NDArray) or not x.context.is_host or x.ndim != 3 or autograd.is_recording():
+        return None
+    if np.dtype(x.dtype).name not in ("uint8", "float32", "float64") or is_tracer(x._value):
+        return None
+    return x.asnumpy()
+
+
 class Compose(Sequential):
     """Several transformations after each other; neighbours that are hybrid are compiled together.
+
+    Those that bring pictures of all sizes to one stand alone: what comes after them is compiled once, not anew for
+    every size.
 
     >>> from gluonjax import nd
     >>> Compose([Cast("float32"), ToTensor()])(nd.ones((4, 5, 3), dtype="uint8")).shape
@@ -35,7 +66,7 @@ class Compose(Sequential):
         super().__init__()
         run: list[Block] = []
         for transform in [*transforms, None]:
-            if isinstance(transform, HybridBlock):
+            if isinstance(transform, HybridBlock) and not isinstance(transform, _Sizing):
                 run.append(transform)
                 continue
             if len(run) == 1:
@@ -159,7 +190,7 @@ class RandomResizedCrop(Block):
         return image.random_size_crop(x, *self._args)[0]
 
 
-class CropResize(HybridBlock):
+class CropResize(_Sizing):
     """Cuts out a rectangle and optionally resizes it.
 
     Args:
@@ -185,6 +216,23 @@ class CropResize(HybridBlock):
             out = F.image.resize(out, size=self._size, keep_ratio=False, interp=method)
         return out
 
+    def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        box, pixels = self._box, _host_pixels(x)
+        inside = pixels is not None and min(box.values()) >= 0 and box["width"] and box["height"]
+        if inside and box["y"] + box["height"] <= x.shape[0] and box["x"] + box["width"] <= x.shape[1]:
+            return super().forward(x, *args, **kwargs)
+        # Several pictures at once, or a box that is not inside: the operator says what is wrong.
+        return HybridBlock.forward(self, x, *args, **kwargs)
+
+    def _on_host(self, pixels: np.ndarray) -> np.ndarray:
+        box = self._box
+        part = pixels[box["y"] : box["y"] + box["height"], box["x"] : box["x"] + box["width"]]
+        if not self._size:
+            return part
+        size = self._size if isinstance(self._size, (tuple, list)) else (self._size,)
+        height, width = target_size(tuple(size), False, *part.shape[:2])
+        return resample.resize(part, width, height, 1 if self._interpolation is None else self._interpolation)
+
 
 class CenterCrop(Block):
     """Cuts out the middle; smaller images are enlarged first."""
@@ -199,7 +247,7 @@ class CenterCrop(Block):
         return image.center_crop(x, *self._args)[0]
 
 
-class Resize(HybridBlock):
+class Resize(_Sizing):
     """Resizes.
 
     Args:
@@ -216,6 +264,11 @@ class Resize(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.image.resize(x, size=self._size, keep_ratio=self._keep, interp=self._interpolation)
+
+    def _on_host(self, pixels: np.ndarray) -> np.ndarray:
+        size = self._size if isinstance(self._size, (tuple, list)) else (self._size,)
+        height, width = target_size(tuple(size), self._keep, *pixels.shape[:2])
+        return resample.resize(pixels, width, height, self._interpolation)
 
 
 class RandomFlipLeftRight(HybridBlock):
