@@ -163,6 +163,8 @@ def bipartite_matching(
     check(data.ndim >= 2, f"bipartite_matching: data must have dim >= 2, got {data.shape}")
     rows, columns = data.shape[-2:]
 
+    if data.size == 0:
+        return jnp.full(data.shape[:-1], -1, data.dtype), jnp.full((*data.shape[:-2], columns), -1, data.dtype)
     most = min(rows, columns) if topk <= 0 else min(rows, columns, topk + 1)  # 1.9.1 makes one pair more than topk
     place = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
     worst = jnp.asarray(-jnp.inf, jnp.promote_types(data.dtype, jnp.float32))
@@ -248,9 +250,10 @@ def box_decode(
     """
     check(data.ndim == 3 and data.shape[2] == 4, f"box_decode: data must be (batch, boxes, 4), got {data.shape}")
     check(
-        anchors.ndim >= 3 and anchors.shape[-1] == 4,
-        f"box_decode: anchors must be (1, boxes, 4), got {anchors.shape}",
+        anchors.ndim >= 3 and anchors.shape[-1] == 4 and anchors.size == 4 * data.shape[1],
+        f"box_decode: anchors must be (1, {data.shape[1]}, 4), got {anchors.shape}",
     )
+    anchors = anchors.reshape(1, data.shape[1], 4)
     place, size = anchors[..., :2], anchors[..., 2:]
     if format == "corner":
         size = size - place
