@@ -95,7 +95,7 @@ KNOWN: tuple[Known, ...] = (
     Known("labels and picture sizes are not inspected", LENIENT, op="_contrib_MultiBoxTarget|_contrib_Proposal"),
     Known("inputs that do not fit are refused where 1.9.1 reads past their ends", STRICT, op=(
         "_contrib_index_array|_contrib_interleaved_.*|transpose|reverse|Correlation|_contrib_PSROIPooling|"
-        "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|Pooling_v1"
+        "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|Pooling_v1|_contrib_calibrate_entropy"
     )),
     Known("sizes of 0 are refused", STRICT, op="_contrib_AdaptiveAvgPooling2D|SpatialTransformer"),
     Known("formulas of floating point refuse whole numbers", STRICT, where=whole),
@@ -116,7 +116,7 @@ KNOWN: tuple[Known, ...] = (
     Known("indices of any rank are unravelled", WRONG, op="_unravel_index"),
     Known("determinants of empty matrices are 1, gradients at singular ones exact", WRONG, op="_linalg_(slog)?det"),
     Known("eigenvectors of equal eigenvalues are not unique", WRONG, op="_linalg_syevd"),
-    Known("init_output=False starts from 1, not from what the memory held", WRONG, op="multi_all_finite"),
+    Known("init_output=False starts from 1, not from what the memory held", WRONG, op="(multi_)?all_finite"),
     Known("OpenCV's rounding: at most 1", WRONG, op="_image_resize"),
     Known("flips move the middle line too", WRONG, op="_image_flip_.*"),
     Known("one-sided derivatives at whole positions", WRONG, op="_contrib_.*Deformable.*", text="grad1"),
