@@ -120,3 +120,9 @@ def test_large_arrays_sort_by_packed_keys_as_small_ones_do():
     assert nd.argmin(nd.array(values), axis=1).asnumpy().tolist() == np.argmin(values, axis=1).tolist()
     mask = nd.topk(nd.array(values), k=3, ret_typ="mask", axis=0).asnumpy()
     assert (mask.sum(axis=0) == 3).all()
+
+
+def test_arange_of_whole_numbers_cuts_start_and_step():
+    assert nd.arange(1.7, 10, 1.7, dtype="int32").asnumpy().tolist() == [1, 2, 3, 4, 5]
+    assert nd.arange(0.5, 3, 0.5, dtype="int64").asnumpy().tolist() == [0, 0, 0, 0, 0]
+    assert nd.arange(1.5, 4, 1.5).asnumpy().tolist() == [1.5, 3.0]
