@@ -126,3 +126,19 @@ def test_arange_of_whole_numbers_cuts_start_and_step():
     assert nd.arange(1.7, 10, 1.7, dtype="int32").asnumpy().tolist() == [1, 2, 3, 4, 5]
     assert nd.arange(0.5, 3, 0.5, dtype="int64").asnumpy().tolist() == [0, 0, 0, 0, 0]
     assert nd.arange(1.5, 4, 1.5).asnumpy().tolist() == [1.5, 3.0]
+
+
+def test_ctc_loss_does_not_look_behind_the_end():
+    data = nd.array(np.random.RandomState(0).normal(size=(5, 1, 4)))
+    cut = data.copy()
+    cut[3:] = NAN
+    found = []
+    for array in (data, cut):
+        array.attach_grad()
+        with mx.autograd.record():
+            loss = nd.CTCLoss(array, nd.array([[1, 2]]), nd.array([3]), use_data_lengths=True)
+        loss.backward()
+        found.append((loss.asnumpy(), array.grad.asnumpy()))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-6)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
+    assert (found[1][1][3:] == 0).all() and (found[1][1][:3] != 0).any()
