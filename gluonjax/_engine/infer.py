@@ -133,11 +133,11 @@ class ShapeTable(_Table):
 
 
 def open_shape(node: Node) -> bool:
-    """True for a constant whose shape has unknown (0) dimensions, filled in from its users."""
+    """True for a constant whose shape has unknown (0 or -1) dimensions, filled in from its users."""
     if node.op is None or node.inputs or not isinstance(node.parsed.get("shape"), tuple):
         return False
     shape = node.parsed["shape"]
-    return 0 in shape or (
+    return any(dim <= 0 for dim in shape) or (
         shape == () and node.op.name in ("_zeros", "_ones", "_full", "_zeros_without_dtype")
     )
 
@@ -174,7 +174,7 @@ def _shape_step(table: ShapeTable, node: Node, zero_is_open: bool = True) -> boo
         if zero_is_open and open_shape(node):
             own = node.parsed["shape"]
             if own:
-                changed |= table.put((node, 0), tuple(dim or None for dim in own))
+                changed |= table.put((node, 0), tuple(dim if dim > 0 else None for dim in own))
             if is_complete(table.get((node, 0))):
                 table.done.add(id(node))
             return changed

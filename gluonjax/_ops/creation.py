@@ -180,6 +180,7 @@ def _histogram_inputs(attrs: Attrs) -> tuple[str, ...]:
     aliases=("_npi_histogram",),
     outputs=("output0", "output1"),
     active_inputs=_histogram_inputs,
+    dtypes="free",
     grad=zero_grad,
 )
 def histogram(
@@ -211,7 +212,7 @@ def histogram(
             bins is not None and bins.ndim == 1 and bins.size > 1,
             "_histogram: wanted a vector of 2 edges or more",
         )
-        edges = bins
+        edges = bins.astype(data.dtype)
     else:
         check(bin_cnt > 0, f"_histogram: number of bins must be positive, got {bin_cnt}")
         check(len(range) == 2 and range[0] < range[1], f"_histogram: wanted range=(low, high), got {range}")

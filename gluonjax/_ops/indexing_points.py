@@ -223,7 +223,7 @@ def bounds_problem(name: str, attrs: Attrs, inputs: Sequence[Any]) -> str | None
     if name == "take" and attrs.mode == "raise":
         size = np.shape(inputs[0])[attrs.axis]
         indices = np.asarray(inputs[1])
-        outside = indices[(indices < 0) | (indices >= size)]
+        outside = indices[~((indices >= 0) & (indices < size))]
         if outside.size:
             return (
                 f"take: take operator contains indices out of bound, got {outside.flat[0]} for axis "
@@ -234,7 +234,7 @@ def bounds_problem(name: str, attrs: Attrs, inputs: Sequence[Any]) -> str | None
         shape = np.shape(inputs[0]) if name == "gather_nd" else attrs.shape
         indices = np.asarray(inputs[2] if name == "_scatter_set_nd" else inputs[1])
         for axis, (row, size) in enumerate(zip(indices, shape)):
-            outside = row[(row < -size) | (row >= size)]
+            outside = row[~((row >= -size) & (row < size))]  # NaN is outside too
             if outside.size:
                 return (
                     f"{name}: index {outside.flat[0]:.0f} is out of bounds for axis {axis} with size {size}"

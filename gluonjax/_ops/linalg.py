@@ -160,30 +160,34 @@ def gemm2(
 
 
 @operator("_linalg_potrf", aliases=("linalg_potrf",))
-def potrf(A: Array) -> Array:
+def potrf(A: Array, *, lower: bool = True) -> Array:
     """The Cholesky factor of symmetric positive definite matrices.
 
     Args:
         A: ``(..., n, n)``.
+        lower: the lower triangular factor, else the upper one.
 
     Returns:
-        The lower triangular L with ``L @ L.T = A``.
+        The triangular L with ``L @ L.T = A``, or U with ``U.T @ U = A``.
     """
     _check_square("_linalg_potrf", A)
-    return lax.linalg.cholesky(_symmetric(A), symmetrize_input=False)
+    factor = lax.linalg.cholesky(_symmetric(A), symmetrize_input=False)
+    return factor if lower else _swap(factor)
 
 
 @operator("_linalg_potri", aliases=("linalg_potri",))
-def potri(A: Array) -> Array:
+def potri(A: Array, *, lower: bool = True) -> Array:
     """The inverse of a matrix, from its Cholesky factor.
 
     Args:
-        A: ``(..., n, n)``, the lower triangular factor.
+        A: ``(..., n, n)``, the triangular factor.
+        lower: the factor is the lower triangular one, else the upper one.
 
     Returns:
-        The inverse of ``A @ A.T``.
+        The inverse of ``A @ A.T`` (of ``A.T @ A`` for an upper factor).
     """
     _check_square("_linalg_potri", A)
+    A = A if lower else _swap(A)
     identity = jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=A.dtype), A.shape)
     inverse = lax.linalg.triangular_solve(A, identity, left_side=True, lower=True)
     return _matmul(inverse, inverse, transpose_a=True)

@@ -221,7 +221,8 @@ def diag(data: Array, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     )
     check(first != second, f"diag: axis1 and axis2 cannot refer to the same axis {first}")
     rows, columns = data.shape[first], data.shape[second]
-    length = max(min(rows + min(k, 0), columns - max(k, 0)), 0)
+    length = min(rows + min(k, 0), columns - max(k, 0))
+    check(length >= 0, f"diag: Diagonal does not exist: k={k} of shape {data.shape}")
     if length == 0:
         rest = [size for axis, size in enumerate(data.shape) if axis not in (first, second)]
         return lax.full((*rest, 0), 0, data.dtype)

@@ -138,7 +138,8 @@ def arange(
     else:
         count = max(0, int(np.ceil((float(stop) - float(start)) / float(step))))
     kind = to_dtype(dtype)
-    if kind.kind in "iub" and float(start).is_integer() and float(step).is_integer():
+    if kind.kind in "iub":
+        # MXNet cuts start and step to whole numbers, not the values.
         values = int(start) + int(step) * np.arange(count, dtype=np.int64)
     else:
         values = float(start) + float(step) * np.arange(count, dtype=np.float64)

@@ -8,6 +8,7 @@ import pytest
 from gluonjax import sym
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import mode
+from gluonjax.context import cpu
 
 
 def shapes(net, **known) -> dict[str, tuple[int, ...]]:
@@ -114,3 +115,9 @@ def test_types(make, given, arguments, outputs) -> None:
 def test_types_flow_backwards_and_from_declarations() -> None:
     assert (sym.var("a") + sym.var("q", dtype="float16")).infer_type()[0] == [np.float16, np.float16]
     assert sym.Cast(sym.var("a"), dtype="float16").infer_type_partial() == ([None], [np.float16], [])
+
+
+def test_constants_with_open_dimensions_take_them_from_their_users():
+    for first, second in (((2, 3), (-1, -1)), ((2, -1), (3, -1)), ((2, 0), (3, 0))):
+        total = sym.ones(shape=first) + sym.transpose(sym.ones(shape=second))
+        assert total.bind(cpu(), args={}).forward()[0].shape == (2, 3)

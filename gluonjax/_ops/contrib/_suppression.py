@@ -3,40 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.ordering import ordered
 
-def suppress(alive: Array, rivals: Callable[[Array], Array], steps: int | None = None) -> Array:
+
+def each_image(function: Callable[..., Any], *arrays: Array) -> Any:
+    """``function`` of every row of the arrays: a CPU does one after the other, with loops only as long as needed."""
+    return lax.platform_dependent(
+        *arrays, cpu=lambda *rows: lax.map(lambda row: function(*row), rows),
+        default=lambda *rows: jax.vmap(function)(*rows),
+    )  # fmt: skip
+
+
+def suppress(alive: Array, rivals: Callable[[Array], Array], most: int | None = None) -> Array:
     """Walk through boxes in order of preference; each one that is still alive removes its rivals behind it.
 
     Args:
         alive: ``(boxes,)``, bool; boxes in order of preference.
         rivals: number of a box -> ``(boxes,)``, bool: which boxes it excludes.
-        steps: how many boxes take part (default: all).
+        most: how many survivors are wanted; those behind them may be wrong.
 
     Returns:
         ``(boxes,)``, bool: which are left.
     """
-    place = jnp.arange(alive.shape[0], dtype=jnp.int32)
+    count = alive.shape[0]
+    place = jnp.arange(count, dtype=jnp.int32)
 
-    def step(number: Array, alive: Array) -> Array:
-        return alive & ~(rivals(number) & (place > number) & alive[number])
+    def next_after(number: Array, alive: Array) -> Array:
+        return jnp.min(jnp.where(alive & (place > number), place, count), initial=np.int32(count))
 
-    return lax.fori_loop(np.int32(0), np.int32(alive.shape[0] if steps is None else steps), step, alive)
+    def more(state: tuple[Array, Array, Array]) -> Array:
+        number, survivors, _ = state
+        return (number < count) & (survivors < (count if most is None else most))
+
+    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        number, survivors, alive = state
+        alive = alive & ~(rivals(number) & (place > number))
+        return next_after(number, alive), survivors + 1, alive
+
+    start = next_after(np.int32(-1), alive), jnp.zeros((), jnp.int32), alive
+    return lax.while_loop(more, step, start)[2]
 
 
 def kept_first(keep: Array) -> tuple[Array, Array]:
     """Positions of the kept elements in order, followed by the others; and which of these places hold one."""
-    order = jnp.argsort(~keep, stable=True).astype(jnp.int32)
-    return order, jnp.arange(keep.shape[0], dtype=jnp.int32) < keep.sum(dtype=jnp.int32)
+    place = jnp.arange(keep.shape[0], dtype=jnp.int32)
+    kept, total = jnp.cumsum(keep, dtype=jnp.int32), keep.sum(dtype=jnp.int32)
+    # The n-th kept element goes to place n, the n-th other one behind all of those.
+    target = jnp.where(keep, kept - 1, total + place - kept)
+    return jnp.zeros_like(place).at[target].set(place, unique_indices=True), place < total
 
 
 def descending(scores: Array) -> Array:
-    """Positions from the highest score to the lowest, equal ones in their order."""
-    return jnp.argsort(-scores, stable=True).astype(jnp.int32)
+    """Positions from the highest score to the lowest, equal ones in their order, NaN last."""
+    lowest = -jnp.inf if jnp.issubdtype(scores.dtype, jnp.floating) else jnp.iinfo(scores.dtype).min
+    return ordered(jnp.where(scores != scores, jnp.asarray(lowest, scores.dtype), scores), 0, False)[1]
 
 
 def corners(boxes: Array, center: bool) -> tuple[Array, Array, Array, Array]:

@@ -70,6 +70,11 @@ def selfatt_valatt(queries_keys_values: Array, attention: Array, *, heads: int) 
         ``(length, batch, heads * size)``.
     """
     name = "interleaved_matmul_selfatt_valatt"
+    length = queries_keys_values.shape[0]
+    check(
+        attention.ndim == 3 and attention.shape[1] == length,
+        f"{name}: attention.shape[1] should be {length}, the length of queries_keys_values, got {attention.shape}",
+    )
     return _mix(name, attention, _heads(name, queries_keys_values, heads, 3)[:, :, :, 2])
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._ops.contrib._suppression import descending, kept_first, overlaps, suppress
+from gluonjax._ops.contrib._suppression import descending, each_image, kept_first, overlaps, suppress
 from gluonjax._ops.opdef import Attrs, Shape, check, operator, zero_grad
 
 Format = Literal["center", "corner"]
@@ -123,19 +123,19 @@ def box_nms(
             valid &= fixed[:, id_index] != background_id
         order = descending(jnp.where(valid, scores, -jnp.inf))
         ranked = fixed[order]
-        alive = valid[order] & (jnp.arange(count, dtype=jnp.int32) < limit)
-        boxes = lax.slice_in_dim(ranked, coord_start, coord_start + 4, axis=1)
-        classes = ranked[:, id_index].astype(jnp.int32) if id_index >= 0 and not force_suppress else None
+        boxes = ranked[:limit, coord_start : coord_start + 4]
+        classes = ranked[:limit, id_index].astype(jnp.int32) if id_index >= 0 and not force_suppress else None
 
         def rivals(number: Array) -> Array:
             found = overlaps(boxes[number], boxes, in_format == "center") > overlap_thresh
             return found if classes is None else found & (classes == classes[number])
 
-        places, taken = kept_first(suppress(alive, rivals, limit))
+        keep = suppress(valid[order[:limit]], rivals)
+        places, taken = kept_first(jnp.pad(keep, (0, count - limit)))
         source = order[places]
         return jnp.where(taken[:, None], rows[source], -1).astype(rows.dtype), jnp.where(taken, source, -1)
 
-    found, source = jax.vmap(one)(data.reshape(batches, count, width))
+    found, source = each_image(one, data.reshape(batches, count, width))
     first = jnp.arange(batches, dtype=jnp.int32)[:, None] * count
     record = jnp.where(source < 0, -1, source + first).astype(data.dtype).reshape(record_shape)
     found = found.reshape(data.shape)
@@ -163,34 +163,35 @@ def bipartite_matching(
     check(data.ndim >= 2, f"bipartite_matching: data must have dim >= 2, got {data.shape}")
     rows, columns = data.shape[-2:]
 
-    def one(scores: Array) -> tuple[Array, Array]:
-        flat = scores.reshape(-1)
-        good = flat < threshold if is_ascend else flat > threshold
-        order = descending(-flat if is_ascend else flat)
+    if data.size == 0:
+        return jnp.full(data.shape[:-1], -1, data.dtype), jnp.full((*data.shape[:-2], columns), -1, data.dtype)
+    most = min(rows, columns) if topk <= 0 else min(rows, columns, topk + 1)  # 1.9.1 makes one pair more than topk
+    place = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    worst = jnp.asarray(-jnp.inf, jnp.promote_types(data.dtype, jnp.float32))
 
-        def step(number: Array, state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-            of_row, of_column, made, done = state
-            place = order[number]
-            row, column = place // columns, place % columns
-            free = (of_row[row] < 0) & (of_column[column] < 0) & ~done
-            take = free & good[place]
-            made = made + take.astype(jnp.int32)
-            # MXNet stops after it has made one pair more than topk.
-            done = done | (free & ~good[place]) | (take & (made > topk) if topk > 0 else jnp.asarray(False))
-            of_row = of_row.at[row].set(jnp.where(take, column, of_row[row]))
-            of_column = of_column.at[column].set(jnp.where(take, row, of_column[column]))
-            return of_row, of_column, made, done
+    def one(scores: Array) -> tuple[Array, Array]:
+        wide = scores.astype(worst.dtype)
+        rank = jnp.where(wide == wide, -wide if is_ascend else wide, worst)
+
+        def step(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+            of_row, of_column, made, _ = state
+            left = jnp.where((of_row < 0)[:, None] & (of_column < 0), rank, worst)
+            best = jnp.max(left)
+            good = -best < threshold if is_ascend else best > threshold
+            first = jnp.min(jnp.where(left == best, place, rows * columns - 1))
+            row, column = first // columns, first % columns
+            of_row = of_row.at[row].set(jnp.where(good, column, of_row[row]))
+            of_column = of_column.at[column].set(jnp.where(good, row, of_column[column]))
+            return of_row, of_column, made + 1, good
 
         start = (
-            jnp.full(rows, -1, jnp.int32),
-            jnp.full(columns, -1, jnp.int32),
-            jnp.zeros((), jnp.int32),
-            jnp.asarray(False),
-        )
-        of_row, of_column, _, _ = lax.fori_loop(np.int32(0), np.int32(rows * columns), step, start)
+            jnp.full(rows, -1, jnp.int32), jnp.full(columns, -1, jnp.int32), jnp.zeros((), jnp.int32),
+            jnp.asarray(most > 0),
+        )  # fmt: skip
+        of_row, of_column, _, _ = lax.while_loop(lambda state: state[3] & (state[2] < most), step, start)
         return of_row.astype(data.dtype), of_column.astype(data.dtype)
 
-    of_row, of_column = jax.vmap(one)(data.reshape(-1, rows, columns))
+    of_row, of_column = each_image(one, data.reshape(-1, rows, columns))
     return of_row.reshape(data.shape[:-1]), of_column.reshape((*data.shape[:-2], columns))
 
 
@@ -249,9 +250,10 @@ def box_decode(
     """
     check(data.ndim == 3 and data.shape[2] == 4, f"box_decode: data must be (batch, boxes, 4), got {data.shape}")
     check(
-        anchors.ndim >= 3 and anchors.shape[-1] == 4,
-        f"box_decode: anchors must be (1, boxes, 4), got {anchors.shape}",
+        anchors.ndim >= 3 and anchors.shape[-1] == 4 and anchors.size == 4 * data.shape[1],
+        f"box_decode: anchors must be (1, {data.shape[1]}, 4), got {anchors.shape}",
     )
+    anchors = anchors.reshape(1, data.shape[1], 4)
     place, size = anchors[..., :2], anchors[..., 2:]
     if format == "corner":
         size = size - place

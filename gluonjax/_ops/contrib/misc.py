@@ -181,6 +181,7 @@ def calibrate_entropy(hist: Array, hist_edges: Array, *, num_quantized_bins: int
         The threshold and its divergence, both ``(1,)``.
     """
     counts, edges = np.asarray(hist, np.float32), np.asarray(hist_edges, np.float32)
+    check(counts.ndim == edges.ndim == 1, f"calibrate_entropy: hist and hist_edges must be vectors, got {hist.shape}")
     check(edges.size == counts.size + 1, f"calibrate_entropy: {counts.size} bins need {counts.size + 1} edges")
     check(num_quantized_bins > 0, f"calibrate_entropy: num_quantized_bins must be positive, got {num_quantized_bins}")
     middle, half = counts.size // 2, num_quantized_bins // 2

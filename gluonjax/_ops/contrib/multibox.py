@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._ops.contrib._suppression import descending, kept_first, suppress
+from gluonjax._ops.contrib._suppression import descending, each_image, kept_first, suppress
 from gluonjax._ops.opdef import check, operator, zero_grad
 
 
@@ -236,6 +236,7 @@ def multibox_detection(
         place = jnp.arange(count, dtype=jnp.int32)
         ranked = rows[descending(jnp.where(taken, rows[:, 1], -jnp.inf))]
         looked_at = taken
+        cut = min(nms_topk, count) if nms_topk > 0 else count
         if nms_topk > 0:
             # MXNet leaves boxes beyond topk where they were, as class -1.
             looked_at = taken & (place < nms_topk)
@@ -244,14 +245,14 @@ def multibox_detection(
 
         def rivals(index: Array) -> Array:
             # The steps of MXNet: a union of 0 or less means no overlap.
-            box, boxes = ranked[index, 2:], ranked[:, 2:]
+            box, boxes = ranked[index, 2:], ranked[:cut, 2:]
             found = jnp.where(_union(box, boxes) <= 0, 0, _meeting(box, boxes)) >= jnp.asarray(nms_threshold, dtype)
-            return found if force_suppress else found & (ranked[:, 0] == ranked[index, 0])
+            return found if force_suppress else found & (ranked[:cut, 0] == ranked[index, 0])
 
-        keep = suppress(looked_at, rivals)
+        keep = jnp.pad(suppress(looked_at[:cut], rivals), (0, count - cut))
         return ranked.at[:, 0].set(jnp.where(looked_at & ~keep, -1, ranked[:, 0]))
 
-    return jax.vmap(one)(cls_prob, loc_pred)
+    return each_image(one, cls_prob, loc_pred)
 
 
 def _union(first: Array, second: Array) -> Array:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._ops.contrib._suppression import descending, kept_first, suppress
+from gluonjax._ops.contrib._suppression import descending, each_image, kept_first, suppress
 from gluonjax._ops.opdef import Attrs, Shape, check, operator, zero_grad
 
 
@@ -96,14 +95,14 @@ def _propose(
         score = jnp.where(small, -1, score)
         order = descending(score)[:before]
         boxes, score = boxes[order], score[order]
-        keep = suppress(jnp.ones(before, bool), _rivals(boxes, attrs.threshold))
+        keep = suppress(jnp.ones(before, bool), _rivals(boxes, attrs.threshold), after)
         places, _ = kept_first(keep)
         number = jnp.minimum(keep.sum(dtype=jnp.int32), after)
         # Too few proposals are repeated from the first on.
         chosen = places[jnp.arange(attrs.rpn_post_nms_top_n, dtype=jnp.int32) % number]
         return boxes[chosen], score[chosen][:, None]
 
-    boxes, scores = jax.vmap(one)(cls_prob, bbox_pred, im_info)
+    boxes, scores = each_image(one, cls_prob, bbox_pred, im_info)
     count = attrs.rpn_post_nms_top_n
     image = jnp.broadcast_to(jnp.arange(batch, dtype=boxes.dtype)[:, None, None], (batch, count, 1))
     rois = jnp.concatenate([image, boxes], axis=2).reshape(batch * count, 5)

@@ -84,18 +84,19 @@ def _negative_part(data: Array, slope: Array, curve: Callable[[Array], Array] = 
 
 
 def _gamma_like_data(gamma: Array, data: Array) -> Array:
-    """Broadcast PReLU's slopes: a vector runs along axis 1 (the channels), other shapes align at the right."""
-    if gamma.ndim == 1 and data.ndim > 1 and gamma.shape[0] != 1:
-        check(
-            gamma.shape[0] == data.shape[1],
-            f"LeakyReLU: Cannot broadcast gamma to data. gamma: {list(gamma.shape)}, data: "
-            f"{list(data.shape)}; gamma needs one slope for each channel (axis 1), or a single one",
-        )
-        return lax.broadcast_in_dim(gamma, data.shape, (1,))
+    """Broadcast PReLU's slopes: along the first two axes as in MXNet, other shapes align at the right."""
+    axis, places = min(data.ndim, 2) - 1, []
+    for size in reversed(gamma.shape if gamma.size != 1 else ()):
+        while axis >= 0 and data.shape[axis] != size:
+            axis -= 1
+        places.insert(0, axis)
+        axis -= 1
+    if places and places[0] >= 0:
+        return lax.broadcast_in_dim(gamma, data.shape, places)
     offset = data.ndim - gamma.ndim
-    fits = offset >= 0 and all(g in (1, d) for g, d in zip(gamma.shape, data.shape[offset:]))
+    fits = gamma.size == 1 or (gamma.ndim > 1 and offset >= 0)
     check(
-        fits,
+        fits and all(g in (1, d) for g, d in zip(gamma.shape, data.shape[max(offset, 0) :])),
         f"LeakyReLU: Cannot broadcast gamma to data. gamma: {list(gamma.shape)}, data: {list(data.shape)}; "
         "gamma needs one slope for each channel (axis 1), or a single one",
     )
@@ -112,7 +113,7 @@ def _leaky_outputs(attrs: Attrs) -> tuple[str, ...]:
 
 def _leaky_shapes(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:
     data = known.get("data")
-    if attrs.act_type != "prelu" or not data:
+    if attrs.act_type != "prelu" or not data or known.get("gamma"):
         return {}
     return {"gamma": (data[1] if len(data) > 1 else 1,)}
 

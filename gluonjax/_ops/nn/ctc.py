@@ -105,6 +105,10 @@ def ctc_loss(
         else _label_lengths(label, padding)
     )
     compute = jnp.promote_types(data.dtype, jnp.float32)
+    limits = None if not use_data_lengths else lax.convert_element_type(data_lengths, jnp.int32)  # type: ignore[arg-type]
+    if limits is not None:  # what is behind the end may be anything, NaN too
+        counts = lax.broadcasted_iota(jnp.int32, data.shape, 0) < limits[None, :, None]
+        data = lax.select(counts, data, lax.full_like(data, 0))
     scores = stable_log_softmax(lax.convert_element_type(data, compute), 2)
 
     # States: blank, label, blank, label, ..., blank.
@@ -127,7 +131,6 @@ def ctc_loss(
 
     first = jnp.full((batch, states), IMPOSSIBLE, compute)
     first = jnp.where(np.arange(states)[None, :] < 2, emitted[0], first)
-    limits = None if not use_data_lengths else lax.convert_element_type(data_lengths, jnp.int32)  # type: ignore[arg-type]
 
     def advance(alpha: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
         emission, time = now

@@ -22,6 +22,7 @@ from tests.oracle.random_calls import stream
 from tests.oracle.random_calls.compare import Outcome, run, verdict
 from tests.oracle.random_calls.draw import draw_calls
 from tests.oracle.random_calls.known import reason_for
+from tests.samples import fingerprint
 from tests.samples._sample import Sample
 
 GOOD = ("agree", "both refuse", "died", "undefined", "deliberate")
@@ -44,7 +45,9 @@ def run_real(python: str, calls: list[Sample], target: pathlib.Path) -> None:
                 for index in chosen:
                     call = calls[index]
                     attrs = {name: text_of(value) for name, value in call.attrs.items()}
-                    header = {"index": index, "op": call.op, "attrs": attrs, "train": call.train}
+                    header = {
+                        "index": index, "id": fingerprint(call), "op": call.op, "attrs": attrs, "train": call.train
+                    }  # fmt: skip
                     stream.write(file, header, {f"in{i}": array for i, array in enumerate(call.inputs)})
             environment = dict(
                 os.environ, MXNET_MKLDNN_ENABLED=onednn, MXNET_USE_MKLDNN_RNN="0", OMP_NUM_THREADS="1",
@@ -56,11 +59,13 @@ def run_real(python: str, calls: list[Sample], target: pathlib.Path) -> None:
             )  # fmt: skip
 
 
-def outcomes(path: pathlib.Path, count: int) -> list[Outcome]:
-    """What ``run_real`` wrote."""
-    found = [Outcome("died", "no answer")] * count
+def outcomes(path: pathlib.Path, calls: list[Sample]) -> list[Outcome]:
+    """What ``run_real`` wrote about these calls. Kept answers are stale where samples or attributes have changed."""
+    found = [Outcome("died", "no answer")] * len(calls)
     with open(path, "rb") as file:
         for header, arrays in stream.read(file):
+            if header["id"] != fingerprint(calls[header["index"]]):
+                raise SystemExit(f"{path} answers other calls than seed and samples give now; remove it")
             found[header["index"]] = Outcome(header["status"], header.get("text", ""), arrays)
     return found
 
@@ -87,7 +92,7 @@ def main() -> int:
         path = options.keep or pathlib.Path(folder, "answers")
         if not path.exists():
             run_real(options.python, calls, path)
-        real = outcomes(path, len(calls))
+        real = outcomes(path, calls)
     counts: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
     for number, (call, theirs) in enumerate(zip(calls, real)):

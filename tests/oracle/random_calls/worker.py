@@ -23,6 +23,11 @@ from tests.samples._sample import Sample
 LIMIT = 20
 
 
+def _call(header: dict[str, Any]) -> dict[str, Any]:
+    """Which call an answer belongs to."""
+    return {"index": header["index"], "id": header.get("id")}
+
+
 def run(mx: Any, header: dict[str, Any], inputs: list[np.ndarray]) -> bytes:
     """The record of one call: outputs and gradients, or what MXNet said."""
     # Attributes come as text, and go to MXNet as text; only a count is looked at on the way.
@@ -35,10 +40,10 @@ def run(mx: Any, header: dict[str, Any], inputs: list[np.ndarray]) -> bytes:
         # Outside of the NumPy mode a size of 0 means "unknown".
         with mx.util.np_shape(any(array.size == 0 for array in inputs)):
             found = record(mx, sample)
-        stream.write(file, {"index": header["index"], "status": "ok"}, found)
+        stream.write(file, {**_call(header), "status": "ok"}, found)
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
-        stream.write(file, {"index": header["index"], "status": "error", "text": text[-600:]}, {})
+        stream.write(file, {**_call(header), "status": "error", "text": text[-600:]}, {})
     return file.getvalue()
 
 
@@ -71,7 +76,7 @@ def run_forked(mx: Any, header: dict[str, Any], inputs: list[np.ndarray]) -> byt
     if code == 0 and parts:
         return b"".join(parts)
     file = io.BytesIO()
-    stream.write(file, {"index": header["index"], "status": "died", "text": f"{status} ({code})"}, {})
+    stream.write(file, {**_call(header), "status": "died", "text": f"{status} ({code})"}, {})
     return file.getvalue()
 
 
