@@ -269,3 +269,18 @@ def test_symbol_blocks_refuse_sparse_parameters() -> None:
     weight = mx.sym.var("weight", stype="row_sparse")
     with pytest.raises(AssertionError, match="'weight' because its storage type"):
         gluon.SymbolBlock(mx.sym.dot(mx.sym.var("data"), weight), mx.sym.var("data"))
+
+
+def test_results_read_early_with_a_loss_that_is_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gluonjax._engine.run.LARGE", 0)  # compile everything
+    net = nn.Dense(3, in_units=2)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    for _ in range(10):  # long enough for the engine to put eager operators off
+        with autograd.record():
+            out = net(mx.nd.ones((2, 2)))
+            read = out.asnumpy()
+            loss = (mx.nd.softmax(out * 2) * mx.nd.exp(out / 8)).sum()
+        loss.backward()
+        np.testing.assert_allclose(net.bias.grad().asnumpy(), [2 * np.exp(0.25) / 24] * 3, rtol=1e-4)
+    assert read.tolist() == [[2, 2, 2]] * 2
