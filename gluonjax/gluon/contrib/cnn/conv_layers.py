@@ -94,7 +94,8 @@ class DeformableConvolution(HybridBlock):
     def __repr__(self) -> str:
         options, shape = self._conv_options, self.deformable_conv_weight.shape
         parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
-        for label, key, usual in (("padding", "pad", (0, 0)), ("dilation", "dilate", (1, 1)), ("groups", "num_group", 1)):
+        shown = (("padding", "pad", (0, 0)), ("dilation", "dilate", (1, 1)), ("groups", "num_group", 1))
+        for label, key, usual in shown:
             if options[key] != usual:
                 parts.append(f"{label}={options[key]}")
         if options["no_bias"]:
