@@ -61,7 +61,7 @@ def test_foreach(hybrid: bool) -> None:
 def test_while_loop_and_cond(hybrid: bool) -> None:
     def loop(F: Any, x: Any) -> Any:
         count = x.sum() * 0
-        doubled, (_, last) = F.contrib.while_loop(
+        _, (_, last) = F.contrib.while_loop(
             lambda i, a: i < 3, lambda i, a: (a, [i + 1, a * 2]), [count, x], max_iterations=5
         )
         return last, F.contrib.cond(x.sum() > 2, lambda: x * 3, lambda: x * 5)
