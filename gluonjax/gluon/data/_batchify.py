@@ -107,7 +107,8 @@ class Group:
     """
 
     def __init__(self, fn: Batchify | Sequence[Batchify], *args: Batchify) -> None:
-        self._functions = (*fn, *args) if isinstance(fn, (list, tuple)) else (fn, *args)
+        first: Sequence[Any] = fn if isinstance(fn, (list, tuple)) else [fn]
+        self._functions: tuple[Batchify, ...] = (*first, *args)
 
     def __call__(self, data: Sequence[Any]) -> tuple[Any, ...]:
         wrong = next((len(sample) for sample in data if len(sample) != len(self._functions)), None)
