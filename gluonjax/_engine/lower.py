@@ -42,6 +42,7 @@ class Lowered:
     ) -> None:
         self.graph = graph
         self.train = train
+        self.overrides = overrides
         self.arguments = [node.name for node in graph.arguments]
         self.auxiliary = [node.name for node in graph.auxiliary]
         self.output_count = len(graph.entries)

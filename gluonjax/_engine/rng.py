@@ -60,6 +60,15 @@ def take_keys(count: int = 1) -> Any:
     return np.array([_stream.seed, start], np.uint32)
 
 
+def next_keys() -> Any:
+    """The keys that ``take_keys`` will give next; they are not used up."""
+    if _scope.traced:
+        base, used = _scope.traced[-1]
+        return base + np.array([0, used], np.uint32)
+    with _stream.lock:
+        return np.array([_stream.seed, _stream.counter], np.uint32)
+
+
 @contextmanager
 def traced_key(base: Any) -> Iterator[list[Any]]:
     """While a function is traced, draw keys from ``base`` (a traced uint32[2]) instead of the process stream.

@@ -207,8 +207,10 @@ def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Se
         ]
         return node.python(heads, create_graph)
     if node.pullback is not None and not create_graph:
+        # A head may have been put off, where an eager loop repeats itself.
         heads = tuple(
-            _zeros(*outputs[i], node.on_host) if g is None else g.value for i, g in enumerate(gradients)
+            _zeros(*outputs[i], node.on_host) if g is None else lazy.force(g.value)
+            for i, g in enumerate(gradients)
         )
         return [Tracked(value) for value in apply_pullback(node.pullback, heads)]
     present = tuple([i for i, g in enumerate(gradients) if g is not None and outputs[i][1] in _NUMBERS])

@@ -181,7 +181,7 @@ class HybridBlock(Block):
             return self._run_on_symbols(x, *args, **kwargs)
         context = sample.context
         # mx.np arrays run uncompiled: their functions have no symbols yet.
-        if self._active and self._may_compile and self._callback is None and not sample._np_semantics:
+        if self._active and self._may_compile and not sample._np_semantics:
             if single:
                 leaves, form = [x], SINGLE
             else:
@@ -189,6 +189,8 @@ class HybridBlock(Block):
                 check_one_context(leaves)
             trace = self._find_trace(leaves, form, (x, *args), kwargs)
             if not trace.needs_values:
+                if self._callback is not None:
+                    trace.show(leaves, context, self._callback, self._monitor_all)
                 return trace(leaves, context)
         with context:
             return self.hybrid_forward(nd, x, *args, **kwargs, **self._parameters_on(context, x, *args))
@@ -383,7 +385,8 @@ class SymbolBlock(HybridBlock):
         leaves, form = flatten(((x, *args), kwargs), "input")
         if isinstance(sample, Symbol):
             inputs, output = self._cached_graph
-            return output(**{variable.name: leaf for variable, leaf in zip(inputs, leaves)})
+            composed = output(**{variable.name: leaf for variable, leaf in zip(inputs, leaves)})
+            return composed if len(output.list_outputs()) == 1 else list(composed)
         return self._find_trace(leaves, form, args, kwargs)(leaves, leaves[0].context)
 
     def reset_ctx(self, ctx: Any) -> None:

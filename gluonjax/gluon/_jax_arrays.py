@@ -55,6 +55,13 @@ def from_handles(tree: Any) -> Any:
     return mapped(tree, lambda one: one.jax if isinstance(one, NDArray) else one)
 
 
+def holds_jax(value: Any) -> bool:
+    """Whether an argument is a JAX array, or a container that begins with one."""
+    while type(value) in (list, tuple) and value:
+        value = value[0]
+    return isinstance(value, jax.Array)
+
+
 def call_on_jax(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a block with JAX arrays; the results are JAX arrays."""
     return from_handles(block(*handles(args), **handles(kwargs)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import os
 import re
@@ -63,7 +64,7 @@ def name_in(parent: Block, child: Any) -> str | None:
 
 def steps(blocks: list[Block]) -> Iterator[str]:
     """The path through nested calls, outermost first: how each block is called in the one before."""
-    for outer, inner in zip(blocks, blocks[1:]):
+    for outer, inner in itertools.pairwise(blocks):
         yield name_in(outer, inner) or type(inner).__name__
 
 

@@ -15,7 +15,7 @@ from gluonjax._base.scopes import modes
 from gluonjax._engine import graph as _graph
 from gluonjax.gluon._errors import ArgumentError
 from gluonjax.ndarray import NDArray
-from gluonjax.ndarray._cached import CachedGraph
+from gluonjax.ndarray._cached import CachedGraph, show_internals
 from gluonjax.symbol import Symbol
 
 WRONG_INPUTS = (
@@ -192,6 +192,12 @@ class Trace:
     def parameters(self) -> list[Any]:
         """The parameters that the graph reads, in its order."""
         return [source for source in self._sources if not isinstance(source, int)]
+
+    def show(self, leaves: list[Any], context: Any, callback: Callable[..., Any], monitor_all: bool) -> None:
+        """Call ``callback`` with the results of all operators."""
+        assert self._cached is not None
+        handles = [leaves[s] if type(s) is int else s.data(context) for s in self._sources]
+        show_internals(self._cached, handles, callback, monitor_all)
 
     def __call__(self, leaves: list[Any], context: Any) -> Any:
         """Run on the tensors among the arguments."""

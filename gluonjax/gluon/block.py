@@ -9,15 +9,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax
-
 from gluonjax import initializer
 from gluonjax import name as naming
 from gluonjax import ndarray as nd
 from gluonjax.gluon import _saving
 from gluonjax.gluon._debug import watching
 from gluonjax.gluon._errors import ArgumentError, BlockTypeError, MXNetError
-from gluonjax.gluon._jax_arrays import call_on_jax
+from gluonjax.gluon._jax_arrays import call_on_jax, holds_jax
 from gluonjax.gluon._places import explain
 from gluonjax.gluon.parameter import Parameter, ParameterDict
 from gluonjax.gluon.utils import HookHandle, _indent
@@ -258,7 +256,7 @@ class Block:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the hooks and ``forward``; for JAX arrays (and tracers) the results are JAX arrays."""
-        if args and type(args[0]) is not nd.NDArray and isinstance(args[0], jax.Array):
+        if args and type(args[0]) is not nd.NDArray and holds_jax(args[0]):
             return call_on_jax(self, args, kwargs)
         for hook in self._forward_pre_hooks.values():
             hook(self, args)

@@ -182,10 +182,11 @@ class CTCLoss(Loss):
     def __init__(
         self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None, **kwargs: Any
     ) -> None:
-        for given, accepted in ((layout, ("NTC", "TNC")), (label_layout, ("NT", "TN"))):
+        kinds = (("pred", layout, ("NTC", "TNC")), ("label", label_layout, ("NT", "TN")))
+        for what, given, accepted in kinds:
             if given not in accepted:
                 raise ArgumentError(
-                    f"CTCLoss: only {accepted[0]!r} and {accepted[1]!r} are supported. Got: {given!r}"
+                    f"Only {accepted[0]!r} and {accepted[1]!r} layouts for {what} are supported. Got: {given}"
                 )
         self._layout = layout
         self._label_layout = label_layout

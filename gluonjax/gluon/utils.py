@@ -6,8 +6,8 @@ import hashlib
 import itertools
 import math
 import os
-import shutil
 import ssl
+import sys
 import urllib.request
 import uuid
 import warnings
@@ -185,6 +185,7 @@ def download(
     attempts = retries + 1
     for attempt in range(1, attempts + 1):
         partial = f"{target}.{uuid.uuid4()}"
+        print(f"Downloading {target} from {url}...")
         try:
             _fetch(url, partial, verify_ssl)
             if sha1_hash and not check_sha1(partial, sha1_hash):
@@ -228,15 +229,43 @@ def _fetch(url: str, path: str, verify_ssl: bool) -> None:
         response = requests.get(url, stream=True, verify=verify_ssl)
         if response.status_code != 200:
             raise MXNetError(f"Failed downloading url {url}")
-        with open(path, "wb") as file:
+        with open(path, "wb") as file, _Progress(getattr(response, "headers", {}).get("Content-Length")) as progress:
             for block in response.iter_content(chunk_size=1 << 16):
                 file.write(block)
+                progress.add(len(block))
         return
     context = ssl.create_default_context()
     if not verify_ssl:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with urllib.request.urlopen(url, context=context) as source, open(path, "wb") as file:
-        shutil.copyfileobj(source, file)
+        with _Progress(source.headers.get("Content-Length")) as progress:
+            while block := source.read(1 << 16):
+                file.write(block)
+                progress.add(len(block))
+
+
+class _Progress:
+    """Shows on a terminal how much of a file has come."""
+
+    def __init__(self, length: str | None) -> None:
+        self._total = int(length) if length and length.isdigit() else 0
+        self._seen = 0
+        self._shown = -1
+        self._on = sys.stderr.isatty()
+
+    def add(self, count: int) -> None:
+        self._seen += count
+        state = 100 * self._seen // self._total if self._total else self._seen >> 20
+        if self._on and state != self._shown:
+            self._shown = state
+            print(f"\r{state} {'%' if self._total else 'MB'}", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._shown >= 0:
+            print(file=sys.stderr)
 
 
 def _get_repo_url() -> str:

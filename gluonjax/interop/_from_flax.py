@@ -14,9 +14,8 @@ from gluonjax import initializer
 from gluonjax import ndarray as nd
 from gluonjax._base.scopes import modes
 from gluonjax.gluon._errors import ArgumentError
-from gluonjax.gluon._jax_arrays import handles
 from gluonjax.gluon.block import HybridBlock
-from gluonjax.interop._wrap import TENSORS, call_operator, is_64bit, make_operator, struct_of
+from gluonjax.interop._wrap import Arguments, call_operator, key_struct, make_operator, precision_for
 
 # What Linen modules call the switch between training and inference, and whether True means training.
 SWITCHES = {"train": True, "training": True, "is_training": True, "deterministic": False, "use_running_average": False}
@@ -59,29 +58,22 @@ class FlaxBlock(HybridBlock):
 
     def hybrid_forward(self, F: Any, *args: Any, **kwargs: Any) -> Any:
         values = [kwargs.pop(name) for name in (*self._trained, *self._state)]
-        leaves, tree = jax.tree.flatten((args, kwargs))
-        places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, (*TENSORS, jax.Array, np.ndarray))]
-        tensors = handles([leaves[index] for index in places])
-        fixed = {index: leaf for index, leaf in enumerate(leaves) if index not in places}
-        structs = [struct_of(one) for one in tensors]
-        key = (tree, tuple(fixed.items()), tuple((one.shape, one.dtype) for one in structs), modes.training)
+        given = Arguments(self.name, args, kwargs)
+        structs = given.structs(self.name)
+        key = (given.key(self.name, structs), modes.training)
         found = self._operators.get(key)
         if found is None:
-            found = self._operators[key] = self._make(tree, places, fixed, structs, modes.training)
+            found = self._operators[key] = self._make(given.rebuilder(), structs, modes.training)
         op, out_tree = found
-        return jax.tree.unflatten(out_tree, call_operator(op, [*tensors, *values]))
+        return jax.tree.unflatten(out_tree, call_operator(op, [*given.tensors, *values]))
 
-    def _make(self, tree: Any, places: Sequence[int], fixed: dict[int, Any], structs: list[Any], train: bool) -> Any:
+    def _make(self, rebuild: Callable[..., Any], structs: list[Any], train: bool) -> Any:
         call, trained, state = self._call, self._trained, self._state
-        inputs, count = len(places), len(places) + len(fixed)
+        inputs, x64 = len(structs), precision_for(structs)
         writes = train and bool(state)
-        x64 = bool(jax.config.jax_enable_x64) or any(is_64bit(one) for one in structs)
 
         def compute(arrays: Sequence[Any], key: Any) -> Any:
-            leaves = [fixed.get(index) for index in range(count)]
-            for index, array in zip(places, arrays):
-                leaves[index] = array
-            args, kwargs = jax.tree.unflatten(tree, leaves)
+            args, kwargs = rebuild(arrays[:inputs])
             rest = arrays[inputs:]
             values = dict(zip(trained, rest)), dict(zip(state, rest[len(trained) :]))
             with jax.enable_x64(x64):
@@ -96,9 +88,8 @@ class FlaxBlock(HybridBlock):
             jax.ShapeDtypeStruct(self._reg_params[path].shape, np.dtype(self._reg_params[path].dtype))
             for path in (*trained, *state)
         ]
-        sample = jax.eval_shape(lambda: jax.random.key(0)) if self._uses_key else None
         with jax.enable_x64(x64):
-            outputs, _ = jax.eval_shape(compute, [*structs, *shapes], sample)
+            outputs, _ = jax.eval_shape(compute, [*structs, *shapes], key_struct() if self._uses_key else None)
         shown, out_tree = jax.tree.flatten(outputs)
         names = [f"data{index}" for index in range(inputs)] + [*trained, *state]
         first = inputs + len(trained)

@@ -51,6 +51,9 @@ def functional(block: Block, *example: Any) -> tuple[Callable[..., tuple[Any, Ar
         mode, draws from ``key`` (a JAX key), and leaves the block as it was. Names missing in ``params`` or ``aux``
         have the block's own values.
 
+    Inside of a traced function ``key`` is needed wherever the block draws random numbers: without one, training mode is
+    refused, and an inference that draws would draw the same at every call.
+
     >>> import jax, jax.numpy as jnp
     >>> from gluonjax.gluon import nn
     >>> net = nn.Dense(2, in_units=3); net.initialize()

@@ -77,8 +77,63 @@ def struct_of(tensor: Any) -> Any:
     return jax.ShapeDtypeStruct(shape, kind)
 
 
-def is_64bit(struct: Any) -> bool:
-    return np.dtype(struct.dtype).itemsize == 8
+class Arguments:
+    """The arguments of a call, taken apart: arrays (or symbols) in nested containers, and everything else."""
+
+    def __init__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        leaves, self._tree = jax.tree.flatten((args, kwargs))
+        arrays = (*TENSORS, jax.Array, np.ndarray)
+        self._places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, arrays)]
+        self._fixed = {index: leaf for index, leaf in enumerate(leaves) if not isinstance(leaf, arrays)}
+        found = [leaves[index] for index in self._places]
+        symbols = sum(isinstance(one, Symbol) for one in found)
+        if symbols and symbols != len(found):
+            raise MXNetError(f"{name}: inside of a hybridized block all arrays must be its inputs or parameters")
+        self.plain = not any(isinstance(one, TENSORS) for one in found)
+        self.tensors = found if symbols or self.plain else handles(found)
+
+    def structs(self, name: str) -> list[Any]:
+        """Shapes and dtypes of the tensors."""
+        try:
+            return [struct_of(one) for one in self.tensors]
+        except ShapeUnknownError:
+            raise MXNetError(
+                f"{name}: the shapes of its inputs are not known; initialize the block with in_units (or the like), "
+                "or run it once before hybridize()"
+            ) from None
+
+    def key(self, name: str, structs: list[Any]) -> Any:
+        """Equal for calls that one program can serve."""
+        static = tuple((index, type(leaf), leaf) for index, leaf in self._fixed.items())
+        key = (self._tree, static, tuple((one.shape, one.dtype) for one in structs))
+        try:
+            hash(key)
+        except TypeError:
+            wrong = next(leaf for _, _, leaf in static if not _hashable(leaf))
+            raise MXNetError(
+                f"{name}: an argument of type {type(wrong).__name__} is neither an array nor hashable"
+            ) from None
+        return key
+
+    def rebuilder(self) -> Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]:
+        """What makes ``(args, kwargs)`` of other arrays; it does not keep those of this call."""
+        tree, places, fixed = self._tree, self._places, self._fixed
+
+        def rebuild(arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+            leaves = {**fixed, **dict(zip(places, arrays))}
+            return jax.tree.unflatten(tree, [leaves[index] for index in range(len(leaves))])
+
+        return rebuild
+
+
+def precision_for(structs: Sequence[Any]) -> bool:
+    """Whether 64-bit types are on for a user's function: where the user's JAX has them, or an input is one."""
+    return bool(jax.config.jax_enable_x64) or any(np.dtype(one.dtype).itemsize == 8 for one in structs)
+
+
+def key_struct() -> Any:
+    """What a JAX key looks like, for abstract evaluation."""
+    return jax.eval_shape(lambda: jax.random.key(0))
 
 
 class Wrapped:
@@ -90,62 +145,30 @@ class Wrapped:
         self.__name__ = "jax_function" if name == "<lambda>" else name
         self.__doc__ = getattr(fn, "__doc__", None)
         self._key = key
-        # (structure of the arguments, shapes and dtypes) -> (operator, structure of the results)
+        # what a call looks like -> (operator, structure of the results)
         self._found: dict[Any, tuple[OpDef, Any]] = {}
 
     def __repr__(self) -> str:
         return f"<operator of the JAX function {self.__name__}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, tree = jax.tree.flatten((args, kwargs))
-        places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, (*TENSORS, jax.Array, np.ndarray))]
-        tensors = [leaves[index] for index in places]
-        if not any(isinstance(one, TENSORS) for one in tensors):
+        given = Arguments(self.__name__, args, kwargs)
+        if given.plain:
             return mx_view(self.__wrapped__(*args, **kwargs))
-        if any(isinstance(one, Symbol) for one in tensors):
-            if not all(isinstance(one, Symbol) for one in tensors):
-                raise MXNetError(
-                    f"{self.__name__}: inside of a hybridized block all arrays must be its inputs or parameters"
-                )
-        else:
-            tensors = handles(tensors)
-        fixed = {index: leaf for index, leaf in enumerate(leaves) if index not in places}
-        op, out_tree = self._operator(tree, tuple(places), fixed, tensors)
-        return jax.tree.unflatten(out_tree, call_operator(op, tensors))
-
-    def _operator(self, tree: Any, places: tuple[int, ...], fixed: dict[int, Any], tensors: list[Any]) -> Any:
-        try:
-            structs = [struct_of(one) for one in tensors]
-        except ShapeUnknownError:
-            raise MXNetError(
-                f"{self.__name__}: the shapes of its inputs are not known; initialize the block with in_units (or the "
-                "like), or run it once before hybridize()"
-            ) from None
-        # 64-bit types are there for the user's function where the user's JAX has them, or an input is one.
-        x64 = bool(jax.config.jax_enable_x64) or any(is_64bit(one) for one in structs)
-        static = tuple((index, type(leaf), leaf) for index, leaf in fixed.items())
-        shapes = tuple((one.shape, one.dtype) for one in structs)
-        key = (tree, static, shapes, x64)
-        try:
-            found = self._found.get(key)
-        except TypeError:
-            wrong = next(leaf for _, _, leaf in static if not _hashable(leaf))
-            raise MXNetError(
-                f"{self.__name__}: an argument of type {type(wrong).__name__} is neither an array nor hashable"
-            ) from None
+        structs = given.structs(self.__name__)
+        x64 = precision_for(structs)
+        key = (given.key(self.__name__, structs), x64)
+        found = self._found.get(key)
         if found is None:
-            found = self._found[key] = self._make(tree, places, fixed, structs, x64)
-        return found
+            found = self._found[key] = self._make(given.rebuilder(), structs, x64)
+        op, out_tree = found
+        return jax.tree.unflatten(out_tree, call_operator(op, given.tensors))
 
-    def _make(self, tree: Any, places: tuple[int, ...], fixed: dict[int, Any], structs: list[Any], x64: bool) -> Any:
+    def _make(self, rebuild: Callable[..., Any], structs: list[Any], x64: bool) -> tuple[OpDef, Any]:
         fn, key_name = self.__wrapped__, self._key
-        count = len(places) + len(fixed)
 
         def call(arrays: Sequence[Any], key: Any) -> Any:
-            leaves = [fixed.get(index) for index in range(count)]
-            for index, array in zip(places, arrays):
-                leaves[index] = array
-            args, kwargs = jax.tree.unflatten(tree, leaves)
+            args, kwargs = rebuild(arrays)
             if key_name is not None:
                 kwargs = {key_name: key, **kwargs}
             with jax.enable_x64(x64):
@@ -155,13 +178,12 @@ class Wrapped:
             return tuple(jnp.asarray(leaf) for leaf in jax.tree.leaves(call(arrays, key)))
 
         run.__doc__ = self.__doc__
-        sample = jax.eval_shape(lambda: jax.random.key(0)) if key_name is not None else None
         with jax.enable_x64(x64):
-            result = jax.eval_shape(call, structs, sample)
+            result = jax.eval_shape(call, structs, None if key_name is None else key_struct())
         shown, out_tree = jax.tree.flatten(result)
         if not shown:
             raise MXNetError(f"{self.__name__}: returned no array")
-        names = [f"arg{index}" for index in range(len(places))]
+        names = [f"arg{index}" for index in range(len(structs))]
         return make_operator(self.__name__, run, names, len(shown), uses_key=key_name is not None), out_tree
 
 

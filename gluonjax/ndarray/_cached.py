@@ -124,6 +124,50 @@ class CachedGraph:
         return [new_handle(cls, value, ctx, node, index) for index, value in enumerate(results[:count])]
 
 
+# Operators whose one input MXNet's monitors call input0.
+_UNNAMED = frozenset(
+    "Activation BlockGrad Cast Flatten Reshape SwapAxis abs clip exp log mean relu sigmoid slice_axis sqrt square sum "
+    "tanh transpose _plus_scalar _minus_scalar _mul_scalar _div_scalar".split()
+)
+
+
+def show_internals(cached: CachedGraph, handles: Sequence[Any], callback: Any, monitor_all: bool) -> None:
+    """Compute every operator of a graph and show its results, as the next call of the graph will have them.
+
+    Args:
+        handles: for the arguments and the auxiliary states.
+        callback: ``callback(name, operator, array)``; names are bytes, as MXNet gives them.
+        monitor_all: show the inputs of every operator too.
+    """
+    lowered, _ = cached._program(handles)
+    shown = lower(cached.graph, modes.training, lowered.overrides, internals=True)
+    ctx = handles[0]._cell.ctx
+    values = [handle._value for handle in handles]
+    if shown.key_count:
+        values.append(rng.next_keys())
+    results = Kernel(f"{cached.name}_internals", shown, interpretable=False).run(values, ctx.is_host)
+    assert shown.internals is not None
+    first = len(results) - len(shown.internals.entries)
+    table = {
+        (id(node), index): value for (node, index), value in zip(shown.internals.entries, results[first:])
+    }
+
+    def show(name: str, op: str, entry: Any) -> None:
+        node, index = entry
+        if (id(node), index) in table:  # hidden outputs are not computed
+            callback(name.encode(), op.encode(), new_handle(type(handles[0]), table[id(node), index], ctx))
+
+    for node in cached.graph.order:
+        if node.op is None:
+            continue
+        if monitor_all:
+            labels = ("input0",) if node.op.name in _UNNAMED else node.input_labels
+            for label, entry in zip(labels, node.inputs):
+                show(f"{node.name}_{label}", node.op.name, entry)
+        for index in range(node.visible_count):
+            show(node.output_name(index), node.op.name, (node, index))
+
+
 class CachedOp:
     """A symbol as a function of arrays, compiled: what ``mx.nd.CachedOp`` is.
 

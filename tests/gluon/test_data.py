@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gluonjax as mx
+from gluonjax import nd
 from gluonjax.gluon import data
 
 
@@ -61,3 +62,38 @@ def test_contradicting_arguments() -> None:
         data.DataLoader(data.SimpleDataset([1]))
     with pytest.raises(ValueError, match="shuffle must not be specified"):
         data.DataLoader(data.SimpleDataset([1]), 1, shuffle=True, sampler=data.SequentialSampler(1))
+
+
+def test_batchify_functions() -> None:
+    batchify = data.batchify
+    assert batchify.Stack()([nd.ones((2,)), np.zeros(2, np.float32)]).asnumpy().tolist() == [[1, 1], [0, 0]]
+    with pytest.raises(ValueError, match=r"shapes \[\(1,\), \(2,\)\]; use batchify\.Pad"):
+        batchify.Stack()([[1], [1, 2]])
+    padded = batchify.Pad(val=7, round_to=4, dtype="float32")([np.ones((2, 3)), np.ones((1, 5))])
+    assert padded.shape == (2, 4, 8) and padded.asnumpy()[1, 0].tolist() == [1] * 5 + [7] * 3
+    assert [one.shape for one in batchify.Append()([[1, 2], [3]])] == [(1, 2), (1, 1)]
+    loader = data.DataLoader(
+        data.SimpleDataset([([1, 2, 3], "a"), ([4], "b")]), 2,
+        batchify_fn=batchify.Group(batchify.Pad(), batchify.AsList()), num_workers=1,
+    )  # fmt: skip
+    tokens, texts = next(iter(loader))
+    assert tokens.asnumpy().tolist() == [[1, 2, 3], [4, 0, 0]] and texts == ["a", "b"]
+    with pytest.raises(ValueError, match="2 parts for 1 functions"):
+        batchify.Group(batchify.Stack())([(1, 2)])
+
+
+def test_images_by_list(tmp_path) -> None:
+    pytest.importorskip("PIL")
+    from PIL import Image
+
+    for name, value in (("a.png", 10), ("b.png", 200)):
+        Image.fromarray(np.full((4, 6, 3), value, np.uint8)).save(tmp_path / name)
+    (tmp_path / "train.lst").write_text("0\t1.0\ta.png\n1\t4.0\t5.0\tb.png\n")
+    listed = data.vision.ImageListDataset(str(tmp_path), "train.lst")
+    image, label = listed[0]
+    assert len(listed) == 2 and image.shape == (4, 6, 3) and image.asnumpy().max() == 10 and label == 1.0
+    assert listed[1][1].tolist() == [4.0, 5.0]
+    given = data.vision.ImageListDataset(str(tmp_path), [[3, "b.png"]], flag=0)
+    assert given[0][0].shape == (4, 6, 1) and given[0][1] == 3.0
+    with pytest.raises(ValueError, match=r"there is no list .*nothing\.lst"):
+        data.vision.ImageListDataset(str(tmp_path), "nothing.lst")

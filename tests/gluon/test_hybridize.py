@@ -325,3 +325,44 @@ def test_symbol_blocks_refuse_sparse_parameters() -> None:
     weight = mx.sym.var("weight", stype="row_sparse")
     with pytest.raises(AssertionError, match="'weight' because its storage type"):
         gluon.SymbolBlock(mx.sym.dot(mx.sym.var("data"), weight), mx.sym.var("data"))
+
+
+def test_results_read_early_with_a_loss_that_is_put_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gluonjax._engine.run.LARGE", 0)  # compile everything
+    net = nn.Dense(3, in_units=2)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    for _ in range(10):  # long enough for the engine to put eager operators off
+        with autograd.record():
+            out = net(mx.nd.ones((2, 2)))
+            read = out.asnumpy()
+            loss = (mx.nd.softmax(out * 2) * mx.nd.exp(out / 8)).sum()
+        loss.backward()
+        np.testing.assert_allclose(net.bias.grad().asnumpy(), [2 * np.exp(0.25) / 24] * 3, rtol=1e-4)
+    assert read.tolist() == [[2, 2, 2]] * 2
+
+
+def test_op_hooks_see_every_operator() -> None:
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(2, activation="relu", in_units=3), nn.Dropout(0.5))
+    net.initialize(mx.init.One())
+    net.hybridize()
+    seen: list[Any] = []
+    net.register_op_hook(lambda name, op, array: seen.append((name, op, array.asnumpy().tolist())), monitor_all=True)
+    with autograd.train_mode():
+        out = net(nd.ones((1, 3)))
+    assert [(name, op) for name, op, _ in seen] == [
+        (b"net_dense0_fwd_data", b"FullyConnected"), (b"net_dense0_fwd_weight", b"FullyConnected"),
+        (b"net_dense0_fwd_bias", b"FullyConnected"), (b"net_dense0_fwd_output", b"FullyConnected"),
+        (b"net_dense0_relu_fwd_input0", b"Activation"), (b"net_dense0_relu_fwd_output", b"Activation"),
+        (b"net_dropout0_fwd_data", b"Dropout"), (b"net_dropout0_fwd_output", b"Dropout"),
+    ]  # fmt: skip
+    assert seen[3][2] == [[3.0, 3.0]]
+    assert seen[-1][2] == out.asnumpy().tolist(), "what is drawn is what the call draws"
+    seen.clear()
+    net.register_op_hook(lambda name, op, array: seen.append((name, op, array)))
+    net(nd.ones((1, 3)))
+    assert [name for name, _, _ in seen] == [
+        b"net_dense0_fwd_output", b"net_dense0_relu_fwd_output", b"net_dropout0_fwd_output",
+    ]  # fmt: skip

@@ -163,6 +163,8 @@ def test_blocks_in_the_users_own_jit() -> None:
     lstm = gluon.rnn.LSTM(4, input_size=3)
     lstm.initialize()
     assert jax.jit(lambda x: lstm(x))(X[:, None]).shape == (5, 1, 4)
+    joined = gluon.nn.HybridLambda(lambda F, pair: pair[0] + pair[1][0])
+    assert jax.jit(lambda x: joined([x, (x * 2,)]))(X).tolist() == (X * 3).tolist()
     bare = jax.jit(lambda x: net.dense(interop.mx_view(x)).jax)
     np.testing.assert_allclose(bare(X), net.dense(mx.nd.array(X)).asnumpy(), rtol=1e-5)
 

@@ -98,3 +98,20 @@ def test_third_party_package_that_imports_mxnet(tmp_path):
     )
     done = run(str(script))
     assert done.stdout == "6.0\n2 True True True\n", done.stderr
+
+
+def test_a_data_set_of_the_script_is_loaded_by_processes(tmp_path):
+    script = tmp_path / "load.py"
+    script.write_text(
+        "import os\nimport mxnet as mx\nimport numpy as np\nfrom mxnet import gluon\n\n\n"
+        "class Mine(gluon.data.Dataset):\n"
+        "    def __len__(self):\n        return 4\n\n"
+        "    def __getitem__(self, i):\n        return np.array([i, os.getpid()])\n\n\n"
+        "def double(x):\n    return x * 2\n\n\n"
+        "if __name__ == '__main__':\n"
+        "    found = np.concatenate([b.asnumpy() for b in gluon.data.DataLoader(\n"
+        "        Mine().transform(double), 2, num_workers=1)])\n"
+        "    print(found[:, 0].tolist(), os.getpid() * 2 in found[:, 1])\n"
+    )
+    done = run(str(script))
+    assert done.stdout == "[0, 2, 4, 6] False\n", done.stderr

@@ -90,6 +90,13 @@ def correlate(
                 )
             ]
             return lax.concatenate(parts, channel)
+    whole = weight.shape[axes[0] : axes[-1] + 1] == data.shape[axes[0] : axes[-1] + 1]
+    if groups == 1 and whole and not any(sum(pair) for pair in padding) and max(*dilate, *spread) == 1:
+        # A kernel as large as the image: one matrix product. XLA's gradient of such a convolution on CPU takes minutes.
+        product = lax.dot_general(
+            data.reshape(data.shape[0], -1), weight.reshape(weight.shape[0], -1), (((1,), (1,)), ((), ()))
+        )
+        return lax.expand_dims(product, axes)
     small = math.prod(weight.shape) // weight.shape[0] <= MOST_SHIFTS and max(spread) == 1
     if data.shape[1] == 1 and channel == 1 and on_cpu() and small and is_floating(data.dtype):
         low, high = zip(*padding)

@@ -1,5 +1,6 @@
 """Data sets, samplers and loaders."""
 
+from gluonjax.gluon.data import _batchify as batchify
 from gluonjax.gluon.data import vision as vision
 from gluonjax.gluon.data.dataloader import DataLoader as DataLoader
 from gluonjax.gluon.data.dataset import ArrayDataset as ArrayDataset

@@ -8,7 +8,7 @@ import zipfile
 from typing import Any
 
 from gluonjax.gluon._errors import ArgumentError, MXNetError
-from gluonjax.gluon.utils import APACHE_URL, _get_repo_url, check_sha1, download, replace_file
+from gluonjax.gluon.utils import APACHE_URL, DownloadError, _get_repo_url, check_sha1, download, replace_file
 
 # Model name -> SHA-1 digest of its file; the first eight digits are part of the file's name.
 DIGESTS = {
@@ -71,9 +71,15 @@ def get_model_file(name: str, root: str = DEFAULT_ROOT) -> str:
             return path
         logging.warning("Mismatch in the content of model file detected. Downloading again.")
     os.makedirs(root, exist_ok=True)
-    archive = download(
-        f"{_get_repo_url()}gluon/models/{stem}.zip", path=os.path.join(root, f"{stem}.zip"), overwrite=True
-    )
+    try:
+        archive = download(
+            f"{_get_repo_url()}gluon/models/{stem}.zip", path=os.path.join(root, f"{stem}.zip"), overwrite=True
+        )
+    except DownloadError as error:
+        raise DownloadError(
+            f"the pretrained {name} is not in {root} and cannot be downloaded. Put {stem}.params (SHA-1 "
+            f"{DIGESTS[name]}) into that folder, or pass root=. ({error})"
+        ) from error
     partial = f"{path}.partial"
     with zipfile.ZipFile(archive) as source, open(partial, "wb") as file:
         file.write(source.read(f"{stem}.params"))

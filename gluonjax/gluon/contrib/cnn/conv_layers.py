@@ -92,8 +92,17 @@ class DeformableConvolution(HybridBlock):
         return F.contrib.DeformableConvolution(x, found, *weights, name="fwd", **self._conv_options)
 
     def __repr__(self) -> str:
-        shape = self.deformable_conv_weight.shape
-        return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, kernel_size={self._conv_options['kernel']})"
+        options, shape = self._conv_options, self.deformable_conv_weight.shape
+        parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
+        shown = (("padding", "pad", (0, 0)), ("dilation", "dilate", (1, 1)), ("groups", "num_group", 1))
+        for label, key, usual in shown:
+            if options[key] != usual:
+                parts.append(f"{label}={options[key]}")
+        if options["no_bias"]:
+            parts.append("bias=False")
+        if self.act is not None:
+            parts.append(str(self.act))
+        return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {', '.join(parts)})"
 
 
 class ModulatedDeformableConvolution(DeformableConvolution):
@@ -115,6 +124,9 @@ class ModulatedDeformableConvolution(DeformableConvolution):
             in_channels, activation, weight_initializer, bias_initializer, offset_weight_initializer,
             offset_bias_initializer, offset_use_bias, op_name, adj, prefix, params,
         )  # fmt: skip
+
+    # MXNet shows this one as any block: its children.
+    __repr__ = HybridBlock.__repr__
 
     def _convolve(self, F: Any, x: Any, found: Any, *weights: Any) -> Any:
         offset = F.slice_axis(found, axis=1, begin=0, end=self._places)

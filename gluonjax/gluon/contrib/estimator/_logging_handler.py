@@ -67,7 +67,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
         seconds = int(time.time() - self.train_start)
         text = f"Train finished using total {seconds}s with {self.current_epoch} epochs. {self._values()}"
-        estimator.logger.info(text)
+        estimator.logger.info(text.rstrip(", "))
 
     def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
         self.epoch_start = time.time()
@@ -80,7 +80,8 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
         seconds = time.time() - self.epoch_start
-        estimator.logger.info(f"[Epoch {self.current_epoch}] Finished in {seconds:.3f}s, {self._values()}")
+        text = f"[Epoch {self.current_epoch}] Finished in {seconds:.3f}s, {self._values()}"
+        estimator.logger.info(text.rstrip(", "))
         self.current_epoch += 1
         self.batch_index = 0
 
@@ -93,8 +94,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             self.processed_samples += kwargs["batch"][0].shape[0]
             if self.batch_index % int(self.log_interval) == 0:
                 where = f"[Epoch {self.current_epoch}][Batch {self.batch_index}][Samples {self.processed_samples}]"
-                estimator.logger.info(
-                    f"{where} time/interval: {self.log_interval_time:.3f}s {self._values()}"
-                )
+                text = f"{where} time/interval: {self.log_interval_time:.3f}s {self._values()}"
+                estimator.logger.info(text.rstrip(", "))
                 self.log_interval_time = 0.0
         self.batch_index += 1

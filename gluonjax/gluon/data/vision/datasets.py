@@ -12,6 +12,7 @@ import numpy as np
 
 from gluonjax import ndarray as nd
 from gluonjax._files.idx import read_idx_file
+from gluonjax.gluon._errors import ArgumentError
 from gluonjax.gluon.data.dataset import Dataset, RecordFileDataset, _DownloadedDataset
 from gluonjax.gluon.utils import _get_repo_file_url, download
 
@@ -231,6 +232,47 @@ class ImageFolderDataset(Dataset):
         path, label = self.items[idx]
         sample = (image.imread(path, self._flag), label)
         return sample if self._transform is None else self._transform(*sample)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class ImageListDataset(Dataset):
+    """Images named by a list, which says their labels (as in MXNet 2; ``im2rec`` writes such lists).
+
+    Args:
+        root: folder that the paths in the list start from.
+        imglist: a .lst file with lines ``index <tab> label(s) <tab> path``, or entries ``[label(s)..., path]``.
+        flag: 1 decodes to colour, 0 to grey.
+
+    A sample is ``(image, label)``; several labels come as a float32 array.
+    """
+
+    def __init__(self, root: str = ".", imglist: Any = None, flag: int = 1) -> None:
+        self._root = os.path.expanduser(root)
+        self._flag = flag
+        if isinstance(imglist, str):
+            path = os.path.join(self._root, os.path.expanduser(imglist))
+            if not os.path.exists(path):
+                raise ArgumentError(f"ImageListDataset: there is no list {path}")
+            with open(path, encoding="utf-8") as file:
+                rows = [line.rstrip("\n").split("\t")[1:] for line in file if line.strip()]
+        elif isinstance(imglist, (list, tuple)):
+            rows = [list(entry) for entry in imglist]
+        else:
+            raise ArgumentError(f"ImageListDataset: imglist must be a path or a list, got {type(imglist).__name__}")
+        self.items: list[tuple[str, Any]] = []
+        for number, (*labels, name) in enumerate(rows):
+            if not labels:
+                raise ArgumentError(f"ImageListDataset: entry {number} has no label: {name!r}")
+            flat = np.concatenate([np.ravel(np.asarray(label, np.float32)) for label in labels])
+            self.items.append((os.path.join(self._root, name), float(flat[0]) if len(flat) == 1 else flat))
+
+    def __getitem__(self, idx: int) -> Any:
+        from gluonjax import image
+
+        path, label = self.items[idx]
+        return image.imread(path, self._flag), label
 
     def __len__(self) -> int:
         return len(self.items)
