@@ -105,9 +105,8 @@ class _Update:
 
         self.kernel = Kernel(f"{type(optimizer).__name__}_update", update)
         self.tree = tree
-        # The last step's numbers and the arrays made of them: they seldom change.
-        self.numbers: Any = None
-        self.columns: list[Any] = []
+        # The last step's numbers and the arrays made of them: they seldom change. One pair, for threads that share it.
+        self.recent: tuple[Any, list[Any]] = (None, [])
 
 
 _updates: dict[Any, _Update] = {}
@@ -115,11 +114,12 @@ _updates: dict[Any, _Update] = {}
 
 def _columns(update: _Update, optimizer: Any, indices: Sequence[int]) -> tuple[list[str], list[Any]]:
     rows = optimizer.step_hyper(indices)
-    if update.numbers != rows:
-        update.numbers = rows
+    numbers, columns = update.recent
+    if numbers != rows:
         with jax.enable_x64(True):
-            update.columns = [jax.device_put(np.array([row[n] for row in rows], np.float64)) for n in rows[0]]
-    return list(rows[0]), update.columns
+            columns = [jax.device_put(np.array([row[n] for row in rows], np.float64)) for n in rows[0]]
+        update.recent = (rows, columns)
+    return list(rows[0]), columns
 
 
 def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]) -> None:
