@@ -1,4 +1,4 @@
-"""Environment variables of MXNet that change what is done; each is read when gluonjax is imported or a thing is made."""
+"""MXNet's environment variables that change what is done, read when gluonjax is imported or a thing is made."""
 
 from __future__ import annotations
 
