@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gluonjax as mx
 from gluonjax import sym
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import mode
@@ -114,3 +115,11 @@ def test_types(make, given, arguments, outputs) -> None:
 def test_types_flow_backwards_and_from_declarations() -> None:
     assert (sym.var("a") + sym.var("q", dtype="float16")).infer_type()[0] == [np.float16, np.float16]
     assert sym.Cast(sym.var("a"), dtype="float16").infer_type_partial() == ([None], [np.float16], [])
+
+
+def test_samples_take_the_shape_of_what_they_meet() -> None:
+    net = mx.sym.random.normal(loc=5, scale=0.1) + mx.sym.var("x")
+    assert net.infer_shape(x=(3, 4))[1] == [(3, 4)]
+    executor = net.bind(mx.cpu(), {"x": mx.nd.zeros((3, 4))})
+    found = executor.forward()[0].asnumpy()
+    assert found.shape == (3, 4) and 4 < found.min() < found.max() < 6
