@@ -79,4 +79,7 @@ def __dir__() -> list[str]:
 
 
 if _os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":
-    _importlib.import_module("gluonjax.profiler").set_state("run")
+    _profiler = _importlib.import_module("gluonjax.profiler")
+    # MXNET_PROFILER_MODE: 0 graphs only, 1 everything
+    _profiler.set_config(profile_all=_os.environ.get("MXNET_PROFILER_MODE", "0") == "1", profile_imperative=False)
+    _profiler.set_state("run")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -121,8 +125,69 @@ def register_error(func_name: Any = None, cls: Any = None) -> Any:
     return register if cls is None else register(cls)
 
 
+def build_param_doc(
+    arg_names: Sequence[str], arg_types: Sequence[str], arg_descs: Sequence[str], remove_dup: bool = True
+) -> str:
+    """The "Parameters" section of a docstring.
+
+    Args:
+        arg_names, arg_types, arg_descs: of the parameters, in order; ``num_args`` is left out.
+        remove_dup: list a name once.
+    """
+    lines = ["Parameters", "----------"]
+    listed: set[str] = set()
+    for name, kind, text in zip(arg_names, arg_types, arg_descs):
+        if name == "num_args" or (remove_dup and name in listed):
+            continue
+        listed.add(name)
+        lines.append(f"{name} : {kind}")
+        if text:
+            lines.append(f"    {text}")
+    return "\n".join([*lines, ""])
+
+
+def add_fileline_to_docstring(module: Any, incursive: bool = True) -> None:
+    """Append where it is defined to the docstring of every function of a module.
+
+    Args:
+        module: a module, its name, or a class.
+        incursive: also of the methods of its classes.
+    """
+    for _, one in inspect.getmembers(sys.modules[module] if isinstance(module, str) else module):
+        if inspect.isclass(one) and incursive:
+            add_fileline_to_docstring(one, False)
+        elif inspect.isfunction(one) and one.__doc__ and "From:" not in one.__doc__:
+            code = one.__code__
+            one.__doc__ += f"\n\nFrom:{code.co_filename}:{code.co_firstlineno}"
+
+
+def c2pyerror(err_msg: str) -> tuple[str, str | None]:
+    """An error text of MXNet's C library as a Python text, and the name of the error class it begins with."""
+    head, _, trace = err_msg.rstrip("\n").partition("\nStack trace")
+    frames = [line for line in trace.splitlines()[1:] if line.startswith("  ")]
+    if frames:
+        head = "\n".join(["Traceback (most recent call last):", *reversed(frames), head])
+    found = re.match(r"([\w.]+):", err_msg)
+    return head, found.group(1) if found else None
+
+
 __all__ = [
-    "MXNetError", "NotImplementedForSymbol", "NotSupportedForSparseNDArray", "_Null", "c_str", "check_call",
-    "classproperty", "data_dir", "data_dir_default", "integer_types", "numeric_types", "py_str", "register_error",
-    "string_types", "with_metaclass",
+    "MXNetError",
+    "NotImplementedForSymbol",
+    "NotSupportedForSparseNDArray",
+    "_Null",
+    "add_fileline_to_docstring",
+    "build_param_doc",
+    "c2pyerror",
+    "c_str",
+    "check_call",
+    "classproperty",
+    "data_dir",
+    "data_dir_default",
+    "integer_types",
+    "numeric_types",
+    "py_str",
+    "register_error",
+    "string_types",
+    "with_metaclass",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gluonjax._base.errors import ArgumentTypeError, ShapeUnknownError
+from gluonjax._files.atomic import atomic_write
 from gluonjax.symbol import Symbol as Symbol
 
 Node = dict[str, Any]
@@ -189,6 +190,65 @@ _STYLES: dict[str, tuple[int, Label | None]] = {
 }
 
 
+class DotText:
+    """What is used of ``graphviz.Digraph``, without the package: makes the text, cannot draw it."""
+
+    def __init__(self, name: str, format: str) -> None:
+        self.name, self.format = name, format
+        self._lines: list[str] = []
+
+    def node(self, name: str, label: str, **attributes: str) -> None:
+        """Add a node."""
+        self._lines.append(f"\t{_quoted(name)} [{_attributes(label=label, **attributes)}]")
+
+    def edge(self, tail: str, head: str, **attributes: str) -> None:
+        """Add an edge."""
+        self._lines.append(f"\t{_quoted(tail)} -> {_quoted(head)} [{_attributes(**attributes)}]")
+
+    @property
+    def source(self) -> str:
+        """The graph in the DOT language."""
+        return "\n".join([f"digraph {_quoted(self.name)} {{", *self._lines, "}", ""])
+
+    def __str__(self) -> str:
+        return self.source
+
+    def save(self, filename: str | None = None) -> str:
+        """Write the text to a file (``<name>.gv``) and return its path."""
+        path = filename or f"{self.name}.gv"
+        atomic_write(path, self.source.encode())
+        return path
+
+    def render(self, filename: str | None = None, **_: Any) -> str:
+        """Write the text; a picture needs the graphviz package."""
+        path = self.save(filename)
+        warnings.warn(
+            f"plot_network: wrote {path}; for a {self.format} picture pip install graphviz, or run: "
+            f"dot -T{self.format} -O {path}",
+            stacklevel=2,
+        )
+        return path
+
+    view = render
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _attributes(**attributes: str) -> str:
+    return " ".join(f"{name}={_quoted(value)}" for name, value in attributes.items())
+
+
+def _digraph_class() -> Any:
+    try:
+        from graphviz import Digraph
+    except ImportError:
+        return DotText
+    return Digraph
+
+
 def plot_network(
     symbol: Any,
     title: str = "plot",
@@ -198,7 +258,7 @@ def plot_network(
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:
-    """Return a ``graphviz.Digraph`` of the graph.
+    """Return a ``graphviz.Digraph`` of the graph, or, without the graphviz package, its text as a ``DotText``.
 
     Args:
         symbol: the graph.
@@ -209,10 +269,6 @@ def plot_network(
         node_attrs: Graphviz attributes for all nodes.
         hide_weights: leave out weights, biases and the like.
     """
-    try:
-        import graphviz
-    except ImportError:
-        raise ImportError("Draw network requires graphviz library: pip install graphviz") from None
     graph = _Graph(symbol, shape, dtype)
     counts = collections.Counter(node["name"] for node in graph.nodes)
     repeated = ",".join(name for name, count in counts.items() if count > 1)
@@ -225,7 +281,7 @@ def plot_network(
         )
     base = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
     base.update(node_attrs or {})
-    picture = graphviz.Digraph(name=title, format=save_format)
+    picture = _digraph_class()(name=title, format=save_format)
     hidden: set[str] = set()
     for node in graph.nodes:
         name = node["name"]

@@ -215,12 +215,16 @@ def test_the_file_is_written_at_exit_and_autostart(tmp_path) -> None:
         "import gluonjax as mx\n"
         "from gluonjax._engine.profile import recorder\n"
         "assert recorder.running\n"
-        f"mx.profiler.set_config(filename={str(tmp_path / 'exit.json')!r})\n"
+        f"mx.profiler._output.config.filename = {str(tmp_path / 'exit.json')!r}\n"
         "mx.nd.sqrt(mx.nd.ones((2, 2))).asnumpy()\n"
+        "mx.sym.cos(mx.sym.var('x')).bind(mx.cpu(), {'x': mx.nd.ones((2,))}).forward()[0].asnumpy()\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "MXNET_PROFILER_AUTOSTART": "1"})
-    trace = json.loads((tmp_path / "exit.json").read_text())["traceEvents"]
-    assert any(one["name"] == "sqrt" for one in trace)
+    for mode in ("0", "1"):
+        settings = {**os.environ, "MXNET_PROFILER_AUTOSTART": "1", "MXNET_PROFILER_MODE": mode}
+        subprocess.run([sys.executable, "-c", script], check=True, env=settings)
+        trace = json.loads((tmp_path / "exit.json").read_text())["traceEvents"]
+        found = {one["name"] for one in trace}
+        assert "cos" in found and ("sqrt" in found) == (mode == "1")
 
 
 def test_jax_trace_of_the_device(tmp_path) -> None:

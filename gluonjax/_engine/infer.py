@@ -133,13 +133,16 @@ class ShapeTable(_Table):
 
 
 def open_shape(node: Node) -> bool:
-    """True for a constant whose shape has unknown (0 or -1) dimensions, filled in from its users."""
-    if node.op is None or node.inputs or not isinstance(node.parsed.get("shape"), tuple):
+    """True for a constant or sample whose shape has unknown (0 or -1) dimensions, filled in from its users."""
+    if node.op is None or node.inputs or "shape" not in node.parsed:
         return False
     shape = node.parsed["shape"]
-    return any(dim <= 0 for dim in shape) or (
-        shape == () and node.op.name in ("_zeros", "_ones", "_full", "_zeros_without_dtype")
-    )
+    if not shape and node.op.name.startswith("_random_"):
+        return True
+    if not isinstance(shape, tuple):
+        return False
+    constants = ("_zeros", "_ones", "_full", "_zeros_without_dtype")
+    return any(dim <= 0 for dim in shape) or (shape == () and node.op.name in constants)
 
 
 def infer_shapes(graph: Graph, known: Mapping[str, Shape | None], np_shape: bool = False) -> ShapeTable:

@@ -8,6 +8,7 @@ own numbers.
 from __future__ import annotations
 
 import collections
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,13 @@ from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._ops.opdef import Attrs
 from gluonjax._ops.random import VALUE_CHECKS
 from gluonjax._ops.rules import same_shape
+
+# Backward computes everything again but products and convolutions, for less memory.
+MIRROR = os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") == "1"
+
+
+def _is_expensive(primitive: Any, *_: Any, **__: Any) -> bool:
+    return primitive.name in ("dot_general", "conv_general_dilated")
 
 
 class Lowered:
@@ -64,6 +72,11 @@ class Lowered:
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The pure function. Trace it with 64-bit types enabled (``jax.enable_x64(True)``)."""
+        if MIRROR and self.train:
+            return jax.checkpoint(self._compute, policy=_is_expensive)(*values)
+        return self._compute(*values)
+
+    def _compute(self, *values: Any) -> tuple[Any, ...]:
         return self.execute(values, _Step.call)
 
     @property

@@ -115,6 +115,7 @@ def maketrian(
 
 def potrf(
     A: NDArray,
+    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -125,6 +126,7 @@ def potrf(
 
 def potri(
     A: NDArray,
+    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

@@ -1810,6 +1810,7 @@ def linalg_maketrian(
 
 def linalg_potrf(
     A: NDArray,
+    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -1820,6 +1821,7 @@ def linalg_potrf(
 
 def linalg_potri(
     A: NDArray,
+    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

@@ -131,7 +131,7 @@ def randint(
     low: Any, high: Any, shape: Any = NULL, dtype: Any = NULL, ctx: Any = None, out: Any = None, **kwargs: Any
 ) -> NDArray:
     """Integers drawn uniformly from ``[low, high)``."""
-    given: dict[str, Any] = {"low": low, "high": high, **kwargs}
+    given: dict[str, Any] = {"low": low, "high": high, "shape": (1,) if out is None else out.shape, **kwargs}
     if shape is not NULL and shape is not None:
         given["shape"] = shape
     if dtype is not NULL and dtype is not None:

@@ -115,9 +115,8 @@ class _Update:
             return (*new_weights, *jax.tree_util.tree_leaves(new_states))
 
         self.kernel = Kernel(f"{type(optimizer).__name__}_update", update)
-        # The last step's numbers and the matrix made of them: they seldom change.
-        self.numbers: Any = None
-        self.matrix: Any = None
+        # The last step's numbers and the matrix made of them: they seldom change. One pair, for threads that share it.
+        self.recent: tuple[Any, Any] = (None, None)
 
 
 _updates: dict[Any, _Update] = {}
@@ -171,11 +170,12 @@ def _prepare(
 def _matrix(update: _Update, optimizer: Any, indices: Sequence[int]) -> Any:
     """This step's numbers on the device, one row for each of ``hyper_names``; advances the update counts."""
     numbers = optimizer.step_numbers(indices)
-    if update.numbers != numbers:
+    before, matrix = update.recent
+    if before != numbers:
         with jax.enable_x64(True):
-            update.matrix = jax.device_put(np.array(numbers, np.float64))
-        update.numbers = numbers
-    return update.matrix
+            matrix = jax.device_put(np.array(numbers, np.float64))
+        update.recent = (numbers, matrix)
+    return matrix
 
 
 def _matrix_at_every_call(update: _Update, optimizer: Any, indices: Sequence[int]) -> Any:

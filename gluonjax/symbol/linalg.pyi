@@ -118,6 +118,7 @@ def maketrian(
 
 def potrf(
     A: Symbol | None = None,
+    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -128,6 +129,7 @@ def potrf(
 
 def potri(
     A: Symbol | None = None,
+    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

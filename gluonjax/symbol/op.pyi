@@ -1813,6 +1813,7 @@ def linalg_maketrian(
 
 def linalg_potrf(
     A: Symbol | None = None,
+    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -1823,6 +1824,7 @@ def linalg_potrf(
 
 def linalg_potri(
     A: Symbol | None = None,
+    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

@@ -51,6 +51,7 @@ def normal(loc: Any = 0, scale: Any = 1, shape: Any = NULL, dtype: Any = NULL, *
 def randn(*shape: int, **kwargs: Any) -> Symbol:
     """Samples from the normal distribution, with the shape as positional arguments."""
     loc, scale = kwargs.pop("loc", 0), kwargs.pop("scale", 1)
+    kwargs.pop("data", None)  # MXNet's samplers have no inputs and drop what is given as one
     return normal(loc, scale, shape=shape, **kwargs)
 
 

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+import gluonjax as mx
 from gluonjax import MXNetError
 from gluonjax._ops import registry
 from gluonjax._ops.random import VALUE_CHECKS
@@ -146,3 +147,10 @@ def test_range_checks_accept_the_edges():
     VALUE_CHECKS["_random_uniform"]({"low": 1.0, "high": 1.0})
     VALUE_CHECKS["_random_poisson"]({"lam": 0.0})
     VALUE_CHECKS["_random_generalized_negative_binomial"]({"mu": 0.0, "alpha": 0.0})
+
+
+def test_shapes_that_are_not_given() -> None:
+    assert mx.nd.random.randint(5, 10, dtype="int64").shape == (1,)
+    assert mx.nd.random.randint(5, 10, out=mx.nd.zeros((3,), dtype="int32")).shape == (3,)
+    # A script that passes an input to a sampler without inputs gets what MXNet gives it.
+    assert mx.sym.random.randn(2, loc=1.0, data=mx.sym.var("x")).list_arguments() == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gluonjax as mx
 from gluonjax import sym
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import mode
@@ -121,3 +122,11 @@ def test_constants_with_open_dimensions_take_them_from_their_users():
     for first, second in (((2, 3), (-1, -1)), ((2, -1), (3, -1)), ((2, 0), (3, 0))):
         total = sym.ones(shape=first) + sym.transpose(sym.ones(shape=second))
         assert total.bind(cpu(), args={}).forward()[0].shape == (2, 3)
+
+
+def test_samples_take_the_shape_of_what_they_meet() -> None:
+    net = mx.sym.random.normal(loc=5, scale=0.1) + mx.sym.var("x")
+    assert net.infer_shape(x=(3, 4))[1] == [(3, 4)]
+    executor = net.bind(mx.cpu(), {"x": mx.nd.zeros((3, 4))})
+    found = executor.forward()[0].asnumpy()
+    assert found.shape == (3, 4) and 4 < found.min() < found.max() < 6
