@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.opdef import check
 
 LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
