@@ -142,3 +142,9 @@ def test_ctc_loss_does_not_look_behind_the_end():
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-6)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
     assert (found[1][1][3:] == 0).all() and (found[1][1][:3] != 0).any()
+
+
+def test_multinomial_refuses_more_classes_than_its_dtype_counts():
+    with pytest.raises(mx.MXNetError, match="300 classes do not fit into uint8"):
+        nd.random.multinomial(nd.ones(300), dtype="uint8")
+    assert nd.random.multinomial(nd.ones(300), dtype="float32").dtype == np.float32
