@@ -77,7 +77,8 @@ LENIENT, STRICT, WRONG = ("lenient",), ("strict",), ("wrong",)
 
 KNOWN: tuple[Known, ...] = (
     Known("more dtypes", LENIENT, text=(
-        "only support|does not support|DTypes are not supported|type_flag|default_type_flag|[dD]ata type|Unsupported data|FP16 gemm|kFloat32"
+        "only support|does not support|DTypes are not supported|"
+        "type_flag|default_type_flag|[dD]ata type|Unsupported data|FP16 gemm|kFloat32"
         "|inferred type|Invalid Input: 'u?int|Not implmented|Type inconsistent"
     )),
     Known("unused inputs are allowed", LENIENT, text="num_inputs == infered_num_inputs"),
