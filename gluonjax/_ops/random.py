@@ -293,6 +293,11 @@ def sample_multinomial(
     check(is_floating(data.dtype), f"_sample_multinomial: data has dtype {data.dtype}; it must be floating")
     check(data.ndim >= 1, "_sample_multinomial: data has no axis of probabilities; give shape (k,) or (n, k)")
     classes, rows = data.shape[-1], data.shape[:-1]
+    most = 2 ** (jnp.finfo(dtype).nmant + 1) if is_floating(dtype) else np.iinfo(dtype).max
+    check(
+        classes <= most,
+        f"_sample_multinomial: {classes} classes do not fit into {np.dtype(dtype).name}, which counts to {most}",
+    )
     result_shape = (rows + tuple(shape)) or (1,)
     per_row = int(np.prod(shape, dtype=np.int64))
     table = lax.stop_gradient(data).astype(np.float32).reshape((-1, classes))

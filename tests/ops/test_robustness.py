@@ -142,3 +142,23 @@ def test_ctc_loss_does_not_look_behind_the_end():
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-6)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
     assert (found[1][1][3:] == 0).all() and (found[1][1][:3] != 0).any()
+
+
+def test_multinomial_refuses_more_classes_than_its_dtype_counts():
+    with pytest.raises(mx.MXNetError, match="300 classes do not fit into uint8"):
+        nd.random.multinomial(nd.ones(300), dtype="uint8")
+    assert nd.random.multinomial(nd.ones(300), dtype="float32").dtype == np.float32
+
+
+@pytest.mark.parametrize("rois", [0, 2])
+def test_regions_of_empty_pictures_and_no_regions(rois):
+    with mx.util.np_shape(True):
+        for height in (0, 4):
+            data = nd.ones((1, 2, height, 4))
+            data.attach_grad()
+            with mx.autograd.record():
+                pooled = nd.ROIPooling(data, nd.zeros((rois, 5)), pooled_size=(2, 2), spatial_scale=1.0)
+                aligned = nd.contrib.ROIAlign(data, nd.zeros((rois, 5)), pooled_size=(2, 2), spatial_scale=1.0)
+            assert pooled.shape == aligned.shape == (rois, 2, 2, 2)
+            mx.autograd.backward([pooled, aligned])
+            assert data.grad.shape == data.shape

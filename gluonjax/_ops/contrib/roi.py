@@ -50,6 +50,9 @@ def roi_align(
             channels % bins == 0,
             f"ROIAlign: with position_sensitive, {channels} channels must be a multiple of {bins} bins",
         )
+    if data.size == 0 or rois.shape[0] == 0:
+        return jnp.zeros((rois.shape[0], data.shape[1] // (rows * columns if position_sensitive else 1), rows, columns),
+                         data.dtype)  # fmt: skip
     wide = jnp.promote_types(data.dtype, jnp.float32)
     rois, spatial_scale = lax.stop_gradient(rois).astype(wide), single(spatial_scale)
     images = data.astype(wide)

@@ -56,6 +56,8 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spati
         len(pooled_size) == 2 and min(pooled_size) > 0,
         f"ROIPooling: pooled_size={pooled_size} needs two positive numbers",
     )
+    if data.size == 0:
+        return jnp.zeros((rois.shape[0], data.shape[1], *pooled_size), data.dtype)
     return _pool_regions(data, lax.stop_gradient(rois), pooled_size, single(spatial_scale))
 
 

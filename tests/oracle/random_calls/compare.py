@@ -99,7 +99,7 @@ def difference(sample: Sample, theirs: dict[str, Any], ours: dict[str, Any]) -> 
     if len(outputs) != sum(name.startswith("out") for name in ours):
         return f"{len(outputs)} outputs, got {sum(name.startswith('out') for name in ours)}"
     random = registry.get(sample.op).uses_key
-    inputs = [array.dtype.name for array in sample.inputs]
+    inputs = [array.dtype.name for array in (*sample.inputs, *(theirs[name] for name in outputs))]
     for name, wanted in theirs.items():
         if name in ("nograd", "id"):
             continue

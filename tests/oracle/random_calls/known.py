@@ -77,7 +77,8 @@ LENIENT, STRICT, WRONG = ("lenient",), ("strict",), ("wrong",)
 
 KNOWN: tuple[Known, ...] = (
     Known("more dtypes", LENIENT, text=(
-        "only support|does not support|type_flag|default_type_flag|[dD]ata type|Unsupported data|FP16 gemm|kFloat32"
+        "only support|does not support|DTypes are not supported|"
+        "type_flag|default_type_flag|[dD]ata type|Unsupported data|FP16 gemm|kFloat32"
         "|inferred type|Invalid Input: 'u?int|Not implmented|Type inconsistent"
     )),
     Known("unused inputs are allowed", LENIENT, text="num_inputs == infered_num_inputs"),
@@ -95,7 +96,7 @@ KNOWN: tuple[Known, ...] = (
     Known("labels and picture sizes are not inspected", LENIENT, op="_contrib_MultiBoxTarget|_contrib_Proposal"),
     Known("inputs that do not fit are refused where 1.9.1 reads past their ends", STRICT, op=(
         "_contrib_index_array|_contrib_interleaved_.*|transpose|reverse|Correlation|_contrib_PSROIPooling|"
-        "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|Pooling_v1|_contrib_calibrate_entropy"
+        "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|Pooling_v1|.*adamw_update|_contrib_calibrate_entropy"
     )),
     Known("sizes of 0 are refused", STRICT, op="_contrib_AdaptiveAvgPooling2D|SpatialTransformer"),
     Known("formulas of floating point refuse whole numbers", STRICT, where=whole),
@@ -106,6 +107,8 @@ KNOWN: tuple[Known, ...] = (
     )),
     Known("numbers that are not finite take other ways through a formula", WRONG, where=special),
     Known("the gradient of gammaln at its poles is infinite", WRONG, op="gammaln", text="grad0"),
+    Known("edges that do not increase", WRONG, op="_histogram"),
+    Known("a target of one line or column has no step", WRONG, op="SpatialTransformer", text="grad"),
     Known("boxes without area", WRONG, op="_contrib_box_encode"),
     Known("sections=-1 is no number of sections", WRONG, op="_split_v2"),
     Known("order of equal elements", WRONG, op="sort|argsort|topk", where=ties),
