@@ -10,7 +10,8 @@ from jax import Array, lax
 
 from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import OperatorError
-from gluonjax._ops.nn.windows import depthwise, on_cpu, one_channel, pad_axes, per_axis, spatial_axes
+from gluonjax._ops.nn.sums import on_cpu
+from gluonjax._ops.nn.windows import depthwise, one_channel, pad_axes, per_axis, spatial_axes
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
 
 Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None

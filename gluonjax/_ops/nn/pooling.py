@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.nn.windows import (
     offsets,
-    on_cpu,
     pad_axes,
     per_axis,
     spatial_axes,
