@@ -11,7 +11,7 @@ from jax import Array, lax
 
 from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import CODE_TO_DTYPE
-from gluonjax._ops.opdef import Attrs, check, operator, zero_grad
+from gluonjax._ops.opdef import Attrs, OperatorError, check, operator, zero_grad
 
 FLOAT32 = np.dtype(np.float32)
 INT32 = np.dtype(np.int32)
@@ -208,10 +208,8 @@ def histogram(
     )
     values = lax.reshape(data, (data.size,))
     if bin_cnt is None or range is None:
-        check(
-            bins is not None and bins.ndim == 1 and bins.size > 1,
-            "_histogram: wanted a vector of 2 edges or more",
-        )
+        if bins is None or bins.ndim != 1 or bins.size < 2:
+            raise OperatorError("_histogram: wanted a vector of 2 edges or more")
         edges = bins.astype(data.dtype)
     else:
         check(bin_cnt > 0, f"_histogram: number of bins must be positive, got {bin_cnt}")

@@ -107,7 +107,7 @@ def _lent(parameters: dict[str, Parameter], values: Arrays) -> Iterator[dict[str
 @contextmanager
 def _drawing_from(key: Any, train: bool, *trees: Any) -> Iterator[None]:
     if key is not None:
-        base = jax.random.key_data(key) if jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) else key
+        base = jax.random.key_data(key) if jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key) else key
         with rng.traced_key(base):
             yield
     elif train and any(is_tracer(leaf) for leaf in jax.tree.leaves(trees)):

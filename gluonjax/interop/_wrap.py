@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -128,7 +128,7 @@ class Arguments:
 
 def precision_for(structs: Sequence[Any]) -> bool:
     """Whether 64-bit types are on for a user's function: where the user's JAX has them, or an input is one."""
-    return bool(jax.config.jax_enable_x64) or any(np.dtype(one.dtype).itemsize == 8 for one in structs)
+    return bool(cast(Any, jax.config).jax_enable_x64) or any(np.dtype(one.dtype).itemsize == 8 for one in structs)
 
 
 def key_struct() -> Any:

@@ -318,6 +318,7 @@ print(mx.nd.array([1, 2]).exp().sum().asscalar() > 10, counters.interpreted, cou
 def test_a_settled_kernel_keeps_its_tier(calls, interpreted, monkeypatch):
     values = [normal(2, 3)]
     kernel = Kernel("twice", lambda x: (x + x,))
+    monkeypatch.setattr(run, "LAUNCH_NS", -(10**6))  # as if every interpreted call cost a millisecond more
     kernel.settle(values, calls)
     monkeypatch.setattr(run, "PRICE_NS", -(10**9))
     for _ in range(3):

@@ -21,7 +21,7 @@ DATA = pathlib.Path(__file__).parents[1] / "data"
 BUILT_IN = sorted(
     name
     for name, kind in opt.Optimizer.opt_registry.items()
-    if kind.__module__.startswith("gluonjax.") and kind is not opt.OptaxOptimizer
+    if kind.__module__.startswith("gluonjax.optimizer.") and kind is not opt.OptaxOptimizer
 )
 
 

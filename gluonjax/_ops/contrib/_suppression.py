@@ -35,7 +35,7 @@ def suppress(alive: Array, rivals: Callable[[Array], Array], most: int | None = 
     count = alive.shape[0]
     place = jnp.arange(count, dtype=jnp.int32)
 
-    def next_after(number: Array, alive: Array) -> Array:
+    def next_after(number: Array | np.int32, alive: Array) -> Array:
         return jnp.min(jnp.where(alive & (place > number), place, count), initial=np.int32(count))
 
     def more(state: tuple[Array, Array, Array]) -> Array:

@@ -63,7 +63,9 @@ def roi_align(
     grid = Grid(images.shape, rows, columns, spatial_scale, sample_ratio, aligned)
     result = lax.platform_dependent(
         images, rois, cpu=lambda *arrays: pool(grid, *arrays),
-        default=lambda *arrays: _by_products(*arrays, (rows, columns), spatial_scale, sample_ratio, False, aligned),
+        default=lambda images, rois: _by_products(
+            images, rois, (rows, columns), spatial_scale, sample_ratio, False, aligned
+        ),
     )  # fmt: skip
     return result.astype(data.dtype)
 

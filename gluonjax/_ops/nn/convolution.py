@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import jax
 import jax.numpy as jnp
@@ -327,7 +327,7 @@ def deconvolution(
             extra < max(step, 1), f"{name}: adj must be samller than stride, got adj={adj}, stride={stride}"
         )
     output = _transposed(data, weight, _Transposed(axes, channel, num_group, stride, dilate, pad, adj))
-    return output if no_bias else _add_bias(name, output, bias, num_filter, channel)
+    return cast(Array, output) if no_bias else _add_bias(name, cast(Array, output), bias, num_filter, channel)
 
 
 @dataclass(frozen=True)

@@ -74,11 +74,11 @@ def split_parameters(
         lax.reshape(part, shape) for part, shape in zip(lax.split(vector, [math.prod(one) for one in shapes]), shapes)
     ]
     matrices, vectors = parts[: matrices_each * count], parts[matrices_each * count :]
-    weights = [
-        (*matrices[i : i + 2], matrices[i + 2] if projection else None) for i in range(0, len(matrices), matrices_each)
-    ]
-    biases = [(vectors[i], vectors[i + 1]) for i in range(0, len(vectors), 2)]
-    flat = [Direction(*three, *pair) for three, pair in zip(weights, biases)]
+    flat = []
+    for number in range(count):
+        own = matrices[number * matrices_each : (number + 1) * matrices_each]
+        projection_weight = own[2] if projection else None
+        flat.append(Direction(own[0], own[1], projection_weight, vectors[2 * number], vectors[2 * number + 1]))
     return [flat[i : i + directions] for i in range(0, len(flat), directions)]
 
 
