@@ -137,6 +137,13 @@ class Lazy:
 
 
 eager = Eager()
+# Whether gradients that an update has used up are left uncomputed; off once somebody has read such a one a few times.
+recipes = Origin()
+
+
+def _nobody() -> None:
+    """The reference to a result that nobody has a handle on."""
+
 
 
 def put_off(
@@ -222,12 +229,18 @@ def _append_with_inputs(last: Call, chosen: set[Call], order: list[Call]) -> Non
                     work.append((one[0], False))
 
 
-def launch(start: Call) -> None:
-    """Compile (once per structure) and launch a call with everything that hangs together with it."""
+def launch(start: Call, spare: Sequence[Any] = ()) -> None:
+    """Compile (once per structure) and launch a call with everything that hangs together with it.
+
+    Args:
+        spare: results that are needed inside the program only. They are not written to memory; whoever reads one
+            later has it computed again, from the same inputs.
+    """
     with _lock:
         if start.results is not None:
             return
         calls = _related(start)
+        spared = {id(one): one for one in spare if type(one) is Lazy and one.call.results is None}
         _notice_early_reads(calls)
         position = {call: number for number, call in enumerate(calls)}
         slots: dict[int, int] = {}
@@ -249,7 +262,10 @@ def launch(start: Call) -> None:
                     slot = slots[key] = len(arrays)
                     arrays.append(one)
                 sources.append(slot)
-            alive = tuple([index for index, output in enumerate(call.outputs) if output() is not None])
+            alive = tuple([
+                index for index, output in enumerate(call.outputs)
+                if (one := output()) is not None and id(one) not in spared
+            ])  # fmt: skip
             steps.append((call.kernel, tuple(sources), alive))
         program = _program(tuple(steps))
         try:
@@ -266,9 +282,37 @@ def launch(start: Call) -> None:
                 results[index] = outputs[taken]
                 taken += 1
             call.results = results
-            call.inputs, call.users = [], []
             _waiting.pop(id(call), None)
+        if spared:
+            _leave_recipes(calls, list(spared.values()))
+        for call in calls:
+            call.inputs, call.users = [], []
         note(outputs)
+
+
+def _leave_recipes(calls: Sequence[Call], spared: Sequence[Lazy]) -> None:
+    """Give results that were not kept a call of their own, which would compute them again."""
+    needed = {one.call for one in spared}
+    for call in reversed(calls):
+        if call in needed:
+            needed.update(
+                one[0] for one in call.inputs if type(one) is tuple and one[0].results[one[1]] is None
+            )  # fmt: skip
+    again: dict[Call, Call] = {}
+    for call in calls:
+        if call not in needed:
+            continue
+        inputs: list[Any] = []
+        for one in call.inputs:
+            if type(one) is tuple:
+                kept = one[0].results[one[1]]
+                one = (again[one[0]], one[1]) if kept is None else kept
+            inputs.append(one)
+        made = again[call] = Call(call.kernel, inputs, [one[0] for one in inputs if type(one) is tuple], recipes)
+        made.outputs = [_nobody] * len(call.outputs)
+    for one in spared:
+        one.call = again[one.call]
+        one.call.outputs[one.index] = weakref.ref(one)
 
 
 def _notice_early_reads(calls: Sequence[Call]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from gluonjax._base.errors import MXNetError
-from gluonjax._base.scopes import modes
+from gluonjax._base.scopes import epoch, modes
 from gluonjax._engine import lazy
 from gluonjax._engine.run import Kernel
 from gluonjax.ndarray._capture import outside
@@ -133,13 +133,14 @@ def _update_for(optimizer: Any, masters: tuple[bool, ...], tree: Any) -> _Update
 class _Prepared:
     """What an updater remembers of one list of weights, so that the next step with the same looks nothing up."""
 
-    __slots__ = ("dtypes", "grads", "indices", "leaves", "rule", "states", "update", "weights")
+    __slots__ = ("dtypes", "epoch", "grads", "indices", "leaves", "rule", "spare", "states", "update", "weights")
 
     def fits(
         self, updater: Any, rule: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]
     ) -> bool:
         return (
             self.indices == indices
+            and self.epoch == epoch.number
             and self.rule == rule
             and all(map(is_, self.weights, weights))
             and all(map(is_, self.grads, grads))
@@ -162,7 +163,10 @@ def _prepare(
     made.leaves, tree = jax.tree_util.tree_flatten(made.states, is_leaf=lambda one: hasattr(one, "_cell"))
     made.update = _update_for(optimizer, masters_of(optimizer, weights), tree)
     made.indices, made.weights, made.grads = list(indices), list(weights), list(grads)
-    made.rule = rule
+    made.rule, made.epoch = rule, epoch.number
+    # Gradients that every backward writes anew.
+    variables = [weight._leaf for weight in weights]
+    made.spare = [leaf is not None and leaf.req == "write" for leaf in variables]
     made.dtypes = [weight._raw.dtype for weight in weights]
     return made
 
@@ -234,4 +238,6 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
         raise MXNetError(f"{type(optimizer).__name__}: the update failed: {error}") from error
     for handle, value in zip((*weights, *found.leaves), results):
         handle._write(value)
-    lazy.force(results[0])
+    if type(results[0]) is lazy.Lazy:
+        spare = [slope._raw for slope, own in zip(grads, found.spare) if own] if lazy.recipes.on else ()
+        lazy.launch(results[0].call, spare)
