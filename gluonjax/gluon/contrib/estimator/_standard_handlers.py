@@ -213,14 +213,13 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         name, value = self.monitor.get()
         if math.isnan(value):
             warn_of_idle(name)
-        elif self._goal.improves(value, self.min_delta):
-            self._goal.best = value
-            self.wait = 0
         else:
-            self.wait += 1
-            if self.wait >= self.patience:
-                self.stopped_epoch = self.current_epoch
-                self.stop_training = True
+            better = self._goal.improves(value, self.min_delta)
+            self.wait = 0 if better else self.wait + 1
+            if better:
+                self._goal.best = value
+            elif self.wait >= self.patience:
+                self.stopped_epoch, self.stop_training = self.current_epoch, True
         self.current_epoch += 1
         return self.stop_training
 
