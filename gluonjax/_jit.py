@@ -284,13 +284,13 @@ class _Program:
     ) -> None:  # fmt: skip
         places = {cell: number for number, cell in reversed(list(enumerate(cells)))}
         first = self._look_around(call)
-        names = {"reads": len(first.reads), "hosts": len(first.hosts)}
+        read_count = len(first.reads)
         structs = [jax.ShapeDtypeStruct(cell.value.shape, cell.value.dtype) for cell in first.reads]
         structs += [host.struct for host in first.hosts]
         found: list[Any] = []
 
         def traced(*values: Any) -> list[Any]:
-            reads, hosts = values[: names["reads"]], values[names["reads"] :]
+            reads, hosts = values[:read_count], values[read_count:]
 
             def lift(kind: str, number: int, value: Any) -> Any:
                 given = reads if kind == "cell" else hosts
@@ -314,28 +314,26 @@ class _Program:
         self._returned = made.returned
         self._fresh = [(leaf, leaf.fresh) for leaf in capture.leaves]
         used = _used(closed.jaxpr)
-        self._dropped: list[tuple[Any, Any]] = []
+        needed = made.needed.union(cell for cell, is_used in zip(capture.reads, used) if is_used)
+        # Where the gradients are that are not kept, and what stands in their place.
+        self._dropped: list[tuple[Any, inflight.Failed]] = []
         kept = []
         for number, cell in enumerate(made.cells):
-            unread = cell not in capture.reads or not used[capture.reads.index(cell)]
-            if not keep and cell in capture.consumed and unread and cell not in made.needed:
-                self._dropped.append((_source(cell, places), (made.values[number].shape, made.values[number].dtype)))
+            if not keep and cell in capture.consumed and cell not in needed:
+                value, fault = made.values[number], _AlwaysReported(MXNetError(NOT_KEPT))
+                self._dropped.append((_source(cell, places), inflight.Failed(value.shape, value.dtype, fault)))
             else:
                 kept.append(number)
         self._targets = [_source(made.cells[number], places) for number in kept]
         results = [*kept, *range(len(made.cells), len(made.values))]
         inputs = [number for number, is_used in enumerate(used) if is_used]
-        self._reads = [_source(capture.reads[n], places) for n in inputs if n < names["reads"]]
-        self._expected = [(structs[n].shape, structs[n].dtype) for n in inputs if n < names["reads"]]
-        self._hosts = [n - names["reads"] for n in inputs if n >= names["reads"]]
+        self._reads = [_source(capture.reads[n], places) for n in inputs if n < read_count]
+        self._expected = [(structs[n].shape, structs[n].dtype) for n in inputs if n < read_count]
+        self._hosts = [n - read_count for n in inputs if n >= read_count]
         written = {made.cells[number] for number in kept}
         of_cells = enumerate(inputs[: len(self._reads)])
         self._donated = tuple([place for place, number in of_cells if capture.reads[number] in written])
         evaluate = jax.extend.core.jaxpr_as_fun(closed)
-        self._dropped = [
-            (target, inflight.Failed(shape, dtype, _AlwaysReported(MXNetError(NOT_KEPT))))
-            for target, (shape, dtype) in self._dropped
-        ]
         fill = [np.zeros(struct.shape, struct.dtype) if not is_used else None for struct, is_used in zip(structs, used)]
 
         def program(*values: Any) -> list[Any]:
@@ -361,12 +359,13 @@ class _Program:
                 returned = call()
                 wanted = jax.tree_util.tree_leaves((returned, [arguments for _, arguments in capture.afterwards]))
                 kept = {id(array._cell) for array in wanted if isinstance(array, NDArray)}
-            left = [cell for cell in capture.created if id(cell) not in kept and is_tracer(cell.value)]
-            if left:
-                del left
-                gc.collect()
-            for cell in capture.created:
-                if id(cell) not in kept and is_tracer(cell.value):
+
+            def left() -> list[Cell]:
+                return [cell for cell in capture.created if id(cell) not in kept and is_tracer(cell.value)]
+
+            if left():
+                gc.collect()  # what only cycles hold is no leak
+                for cell in left():
                     raise MXNetError(
                         f"mx.jit: an array of shape {cell.value.shape} that the function computes is still held "
                         "outside after it has returned (in a global, an attribute or a list). Later calls run no "
@@ -422,8 +421,6 @@ class _Program:
     def _deliver(self, results: Sequence[Any], cells: Sequence[Cell]) -> Any:
         own = results[len(self._targets) :]
         made: dict[int, Cell] = {}
-        if not self._afterwards:
-            return self._returned.build(own, cells, made)
         for function, arguments in self._afterwards:
             function(*arguments.build(own, cells, made))
         return self._returned.build(own, cells, made)

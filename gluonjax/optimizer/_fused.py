@@ -46,30 +46,12 @@ def states_of(updater: Any, indices: Sequence[int], weights: Sequence[Any]) -> l
     return states
 
 
-def values_of(states: Any) -> Any:
-    """The same nesting with raw arrays."""
-    if states is None:
-        return None
-    if isinstance(states, (list, tuple)):
-        return tuple(values_of(one) for one in states)
-    return states._value if hasattr(states, "_cell") else states
-
-
-def write_states(states: Any, new: Any) -> None:
-    """Put new raw arrays into the states' arrays."""
-    if states is None:
-        return
-    if isinstance(states, (list, tuple)):
-        for one, value in zip(states, new):
-            write_states(one, value)
-    elif hasattr(states, "_cell"):
-        states._write(new)
-
-
 def hyper_of(optimizer: Any, indices: Sequence[int]) -> dict[str, np.ndarray]:
     """This step's numbers for every parameter, by name; advances the update counts."""
-    rows = optimizer.step_hyper(indices)
-    return {name: np.array([row[name] for row in rows], np.float64) for name in rows[0]} if rows else {}
+    if not indices:
+        return {}
+    rows = zip(optimizer.hyper_names, optimizer.step_numbers(indices))
+    return {name: np.array(row, np.float64) for name, row in rows}
 
 
 def apply_rules(optimizer: Any, masters: Sequence[bool]) -> Callable[..., tuple[list[Any], list[Any]]]:

@@ -170,6 +170,13 @@ class _TokenEmbedding(vocab.Vocabulary):
         self._vec_len = joined.shape[1]
         self._idx_to_vec = _array(joined)
 
+    def _load_pretrained(
+        self, root: str, name: str, init_unknown_vec: Callable[..., Any], vocabulary: vocab.Vocabulary | None
+    ) -> None:  # fmt: skip
+        """Take the vectors of a published file, for all its tokens or for a vocabulary's."""
+        self._load_embedding(self._get_pretrained_file(root, name), " ", init_unknown_vec)
+        self._build_embedding_for_vocabulary(vocabulary)
+
     def _build_embedding_for_vocabulary(self, vocabulary: vocab.Vocabulary | None) -> None:
         if vocabulary is None:
             return
@@ -302,8 +309,7 @@ class GloVe(_TokenEmbedding):
     ) -> None:
         self._check_pretrained_file_names(pretrained_file_name)
         super().__init__(**kwargs)
-        self._load_embedding(self._get_pretrained_file(embedding_root, pretrained_file_name), " ", init_unknown_vec)
-        self._build_embedding_for_vocabulary(vocabulary)
+        self._load_pretrained(embedding_root, pretrained_file_name, init_unknown_vec, vocabulary)
 
 
 @register
@@ -327,8 +333,7 @@ class FastText(_TokenEmbedding):
     ) -> None:
         self._check_pretrained_file_names(pretrained_file_name)
         super().__init__(**kwargs)
-        self._load_embedding(self._get_pretrained_file(embedding_root, pretrained_file_name), " ", init_unknown_vec)
-        self._build_embedding_for_vocabulary(vocabulary)
+        self._load_pretrained(embedding_root, pretrained_file_name, init_unknown_vec, vocabulary)
 
 
 class CustomEmbedding(_TokenEmbedding):
