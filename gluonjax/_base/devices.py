@@ -123,6 +123,18 @@ class Context(metaclass=_ContextMeta):
         return self.device_id == 0 or self.jax_device is _devices("cpu")[0]
 
 
+def put(value: Any, context: Context) -> jax.Array:
+    """A value as a JAX array on the context's device; committed to it only where it is not JAX's default.
+
+    Programs compile once for committed and once for other arrays, and results are committed where one input is.
+    """
+    device = context.jax_device
+    default = jax.config.jax_default_device  # type: ignore[attr-defined]
+    usual = device is (jax.local_devices()[0] if default is None else default)
+    with jax.enable_x64(True):
+        return jax.device_put(value, None if usual else device)
+
+
 @functools.cache
 def _devices(platform: str) -> tuple[Device, ...]:
     try:

@@ -70,13 +70,15 @@ class Program:
     Args:
         run: Computes the outputs from a sequence of inputs.
         cost: Estimated elementary operations of one call.
+        equations: How many equations it evaluates.
     """
 
-    __slots__ = ("_run", "cost")
+    __slots__ = ("_run", "cost", "equations")
 
-    def __init__(self, run: Run, cost: float) -> None:
+    def __init__(self, run: Run, cost: float, equations: int) -> None:
         self._run = run
         self.cost = cost
+        self.equations = equations
 
     def __call__(self, values: Sequence[Any]) -> tuple[np.ndarray, ...]:
         """Computes the outputs.
@@ -120,7 +122,7 @@ def build(closed_jaxpr: Any) -> Program | None:
         builder = _quiet.run(_Builder, closed_jaxpr)
     except _NoRule:
         return None
-    return Program(builder.outer(), builder.cost)
+    return Program(builder.outer(), builder.cost, len(builder.steps))
 
 
 def _operand(aval: Any) -> Operand:

@@ -86,12 +86,19 @@ class Eager(threading.local):
 class Call:
     """One kernel call that has not been launched, or that has been and holds its results."""
 
-    __slots__ = ("__weakref__", "blocks", "inputs", "kernel", "origin", "outputs", "results", "size", "users")
+    __slots__ = (
+        "__weakref__", "blocks", "inputs", "kernel", "origin", "outputs", "recipe", "results", "size", "sources",
+        "users",
+    )  # fmt: skip
 
     def __init__(self, kernel: Kernel, inputs: list[Any], sources: Sequence[Call], origin: Origin | None) -> None:
         self.kernel = kernel
+        # What results that were not kept would be computed from.
+        self.recipe: Recipe | None = None
         # Arrays, floats, or (call, output index) of other lazy calls: those must not keep the handles' objects alive.
         self.inputs = inputs
+        # The other lazy calls among the inputs.
+        self.sources = sources
         self.origin = origin
         self.results: list[Any] | None = None
         self.users: list[weakref.ref[Call]] = []
@@ -131,9 +138,47 @@ class Lazy:
         return False
 
     def result(self) -> Any:
-        """The array, or None while the call has not been launched."""
+        """The array, or None while it has not been computed."""
         results = self.call.results
         return None if results is None else results[self.index]
+
+
+class Recipe:
+    """What a launch was made of, for results that it did not keep: whoever reads one has it computed again."""
+
+    __slots__ = ("made_of",)
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self.made_of = [(call, call.inputs) for call in calls]
+
+    def revive(self) -> None:
+        """Give every result that was not kept and still has a handle a call of its own."""
+        wanted: list[tuple[Call, Lazy]] = []
+        for call, _ in self.made_of:
+            for output in call.outputs:
+                one = output()
+                if one is not None and call.results is not None and call.results[one.index] is None:
+                    wanted.append((call, one))
+        needed = {call for call, _ in wanted}
+        for call, inputs in reversed(self.made_of):
+            if call in needed:
+                needed.update(one[0] for one in inputs if type(one) is tuple and one[0].results[one[1]] is None)
+        again: dict[Call, Call] = {}
+        for call, inputs in self.made_of:
+            if call not in needed:
+                continue
+            known: list[Any] = []
+            for one in inputs:
+                if type(one) is tuple:
+                    kept = one[0].results[one[1]]
+                    one = (again[one[0]], one[1]) if kept is None else kept
+                known.append(one)
+            made = again[call] = Call(call.kernel, known, [one[0] for one in known if type(one) is tuple], recipes)
+            made.outputs = [_nobody] * len(call.outputs)
+        for call, one in wanted:
+            one.call = again[call]
+            one.call.outputs[one.index] = weakref.ref(one)
+        self.made_of = []
 
 
 eager = Eager()
@@ -155,6 +200,9 @@ def put_off(
     for value in values:
         if type(value) is Lazy:
             source = value.call
+            if source.recipe is not None and value.result() is None:
+                source.recipe.revive()
+                source = value.call
             if source.results is None:
                 inputs.append((source, value.index))
                 if source not in sources:
@@ -177,12 +225,21 @@ def put_off(
     return results
 
 
+def waits(value: Any) -> bool:
+    """Whether a value has been put off and not been computed."""
+    return type(value) is Lazy and value.call.results is None
+
+
 def force(value: Any) -> Any:
     """The array behind a value; launches what is needed for it and everything that hangs together with it."""
     if type(value) is not Lazy:
         return value
-    if value.call.results is None:
-        launch(value.call)
+    call = value.call
+    if call.recipe is not None and value.result() is None:
+        call.recipe.revive()
+        call = value.call
+    if call.results is None:
+        launch(call)
     return value.result()
 
 
@@ -205,28 +262,28 @@ def _related(start: Call) -> list[Call]:
     """The call, what it needs, and what has been put off on top of these; inputs before users."""
     chosen: set[Call] = set()
     order: list[Call] = []
-    _append_with_inputs(start, chosen, order)
+    _append_with_sources(start, chosen, order)
     for call in order:  # grows meanwhile
         for reference in call.users:
             user = reference()
             if user is not None and user not in chosen and user.results is None:
-                _append_with_inputs(user, chosen, order)
+                _append_with_sources(user, chosen, order)
     return order
 
 
-def _append_with_inputs(last: Call, chosen: set[Call], order: list[Call]) -> None:
-    """Append a call to an order, after the inputs that are not in it yet."""
-    work: list[tuple[Call, bool]] = [(last, False)]
+def _append_with_sources(last: Call, chosen: set[Call], order: list[Call]) -> None:
+    """Append a call to an order, after those it needs that are not in it yet."""
+    work = [last]
     while work:
-        call, ready = work.pop()
-        if ready:
-            order.append(call)
-        elif call not in chosen and call.results is None:
+        call = work[-1]
+        missing = [one for one in call.sources if one not in chosen and one.results is None]
+        if missing and call not in chosen:
+            work += missing
+            continue
+        work.pop()
+        if call not in chosen:
             chosen.add(call)
-            work.append((call, True))
-            for one in call.inputs:
-                if type(one) is tuple and one[0] not in chosen:
-                    work.append((one[0], False))
+            order.append(call)
 
 
 def launch(start: Call, spare: Sequence[Any] = ()) -> None:
@@ -257,8 +314,8 @@ def launch(start: Call, spare: Sequence[Any] = ()) -> None:
                         continue
                     one = other.results[index]
                 key = id(one)
-                slot = slots.get(key) if type(one) is not float else None
-                if slot is None:
+                slot = slots.get(key)
+                if slot is None or type(one) is float:  # equal floats are different arguments
                     slot = slots[key] = len(arrays)
                     arrays.append(one)
                 sources.append(slot)
@@ -284,35 +341,13 @@ def launch(start: Call, spare: Sequence[Any] = ()) -> None:
             call.results = results
             _waiting.pop(id(call), None)
         if spared:
-            _leave_recipes(calls, list(spared.values()))
+            # The call that used them up (an optimizer's update) is not needed for them.
+            recipe = Recipe([call for call in calls if call is not start])
+            for one in spared.values():
+                one.call.recipe = recipe
         for call in calls:
-            call.inputs, call.users = [], []
+            call.inputs, call.sources, call.users = [], (), []
         note(outputs)
-
-
-def _leave_recipes(calls: Sequence[Call], spared: Sequence[Lazy]) -> None:
-    """Give results that were not kept a call of their own, which would compute them again."""
-    needed = {one.call for one in spared}
-    for call in reversed(calls):
-        if call in needed:
-            needed.update(
-                one[0] for one in call.inputs if type(one) is tuple and one[0].results[one[1]] is None
-            )  # fmt: skip
-    again: dict[Call, Call] = {}
-    for call in calls:
-        if call not in needed:
-            continue
-        inputs: list[Any] = []
-        for one in call.inputs:
-            if type(one) is tuple:
-                kept = one[0].results[one[1]]
-                one = (again[one[0]], one[1]) if kept is None else kept
-            inputs.append(one)
-        made = again[call] = Call(call.kernel, inputs, [one[0] for one in inputs if type(one) is tuple], recipes)
-        made.outputs = [_nobody] * len(call.outputs)
-    for one in spared:
-        one.call = again[one.call]
-        one.call.outputs[one.index] = weakref.ref(one)
 
 
 def _notice_early_reads(calls: Sequence[Call]) -> None:

@@ -27,12 +27,15 @@ from gluonjax._engine.profile import recorder
 ndarray = np.ndarray
 enable_x64 = jax.enable_x64
 
-# Elementary operations above which a call is compiled at once (about half a millisecond of NumPy work).
-LARGE = 2.0e6
+# Elementary operations above which a call is compiled at once (about 25 milliseconds of NumPy work).
+LARGE = 1.0e8
 # What a launch of a compiled program costs; interpreting is "rent" for whatever it takes above that.
 LAUNCH_NS = 12_000
 # The "price": total rent after which compiling (20 to 130 ms) would have been cheaper.
 PRICE_NS = 40_000_000
+# Both are meant for programs of up to so many equations, and grow with the length of longer ones as compiling does.
+USUAL_LENGTH = 16
+
 
 def numpy_only() -> None:
     """From now on compile nothing that NumPy can do: for processes that should leave JAX's devices alone."""
@@ -67,13 +70,17 @@ def _any_failed(values: Sequence[Any]) -> bool:
 class _Plan:
     """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
 
-    __slots__ = ("program", "rent", "settled", "structs")
+    __slots__ = ("backwards", "length", "program", "rent", "settled", "structs")
 
     def __init__(self, program: Any, structs: Any) -> None:
         self.program = program
         self.structs = structs
+        # In units of the usual length, at least one.
+        self.length = 1.0 if program is None else max(1.0, program.equations / USUAL_LENGTH)
         self.rent = 0
         self.settled = False
+        # For calls that were put off: {(wanted, present): (backward kernel, its structs)}.
+        self.backwards: dict[Any, tuple[Kernel, Any]] = {}
 
 
 def _signature(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -166,7 +173,7 @@ class Kernel:
                 except Exception as error:
                     raise self._explain(error, values) from error
                 rent = plan.rent + perf_counter_ns() - started - LAUNCH_NS
-                if rent > PRICE_NS and not plan.settled:
+                if rent > PRICE_NS and rent > PRICE_NS * plan.length and not plan.settled:
                     plan.program = None
                 plan.rent = rent if rent > 0 else 0
                 return results
@@ -213,13 +220,17 @@ class Kernel:
 
     def structs_of(self, values: Sequence[Any]) -> Sequence[Any]:
         """Shapes and dtypes of the results for these values; wrong values raise here. Cached."""
+        return self.plan_of(values).structs
+
+    def plan_of(self, values: Sequence[Any]) -> _Plan:
+        """What is known of calls with such values, the shapes and dtypes of their results among it."""
         signature = _signature(values)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)
         if plan.structs is None:
             plan.structs = self.result_structs(values)
-        return plan.structs
+        return plan
 
     def interprets(self, values: Sequence[Any]) -> bool:
         """True where ``run`` on the host would interpret rather than compile for these values."""
@@ -240,7 +251,7 @@ class Kernel:
         if plan.program is not None and operands is not None:
             started = perf_counter_ns()
             plan.program(operands)
-            if (perf_counter_ns() - started - LAUNCH_NS) * calls > PRICE_NS:
+            if (perf_counter_ns() - started - LAUNCH_NS) * calls > PRICE_NS * plan.length:
                 plan.program = None
         plan.settled = True
 
@@ -333,7 +344,7 @@ class Kernel:
                 from gluonjax._engine import interpret
 
                 program = interpret.build(traced.jaxpr)
-                if program is not None and program.cost > LARGE:
+                if program is not None and program.cost > LARGE * max(1.0, program.equations / USUAL_LENGTH):
                     program = None
             if program is None:
                 counters.compiled += 1

@@ -19,6 +19,7 @@ from gluonjax._base.dtypes import BFLOAT16
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy
+from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import ADD, Kernel, apply_pullback
 
 NOT_IN_GRAPH = (
@@ -60,7 +61,8 @@ class Node:
     """One recorded call. ``python`` is set for user-written backward functions (autograd.Function, CustomOp)."""
 
     __slots__ = (
-        "dead", "kernel", "number", "on_host", "outputs", "parents", "pullback", "python", "values", "wanted", "zero",
+        "dead", "kernel", "number", "on_host", "outputs", "parents", "plan", "pullback", "python", "values", "wanted",
+        "zero",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +79,8 @@ class Node:
         self.python = python
         self.number = next(_numbers)
         self.dead = False
+        # Of a call that was put off: what its kernel knows of such calls.
+        self.plan: Any = None
         # The call passes no gradient: what lies before it gets zeros, without a walk through its backward.
         self.zero = zero
         self.wanted = () if zero else wanted_inputs(values, parents, pullback is not None)
@@ -218,9 +222,19 @@ def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Se
         return [None] * len(node.wanted)
     assert node.kernel is not None
     values = node.values
+    if not create_graph:
+        heads = [gradients[i].value for i in present]  # type: ignore[union-attr]
+        operands = [*values, *heads]
+        if node.plan is not None and modes.tracer is None and not recorder.on:
+            found = node.plan.backwards.get((node.wanted, present))
+            if found is None:
+                kernel = node.kernel.backward(node.wanted, present, len(values))
+                found = node.plan.backwards[node.wanted, present] = (kernel, kernel.structs_of(operands))
+            usual = all([head.dtype == outputs[i][1] for i, head in zip(present, heads)])
+            if usual and any(map(lazy.waits, operands)):
+                return [Tracked(value) for value in lazy.put_off(found[0], operands, found[1])]
     kernel = node.kernel.backward(node.wanted, present, len(values))
     if not create_graph:
-        operands = [*values, *[gradients[i].value for i in present]]  # type: ignore[union-attr]
         return [Tracked(value) for value in kernel.run(operands, node.on_host)]
     inputs = [Tracked(value, parent) for value, parent in zip(values, node.parents)]
     return _run(kernel, [*inputs, *[gradients[i] for i in present]], node.on_host, True)  # type: ignore[list-item]

@@ -11,7 +11,7 @@ from gluonjax import ndarray as nd
 from gluonjax import symbol as sym
 from gluonjax.gluon._errors import ArgumentError, BlockTypeError, DeferredInitializationError
 from gluonjax.gluon._trace import (
-    SINGLE,
+    ARRAYS,
     WRONG_INPUTS,
     Trace,
     check_one_context,
@@ -175,17 +175,21 @@ class HybridBlock(Block):
 
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Run ``hybrid_forward`` with this block's parameters: compiled, on arrays, or on symbols."""
-        single = not args and not kwargs and isinstance(x, NDArray)
-        sample = x if single else kind_of_inputs((x, args, kwargs))
+        only_arrays = isinstance(x, NDArray) and not kwargs and len(args) < len(ARRAYS) - 1
+        if only_arrays and args:
+            only_arrays = all([isinstance(one, NDArray) for one in args])
+        sample = x if only_arrays else kind_of_inputs((x, args, kwargs))
         if isinstance(sample, Symbol):
             return self._run_on_symbols(x, *args, **kwargs)
         context = sample.context
         # mx.np arrays run uncompiled: their functions have no symbols yet.
         if self._active and self._may_compile and not sample._np_semantics:
-            if single:
-                leaves, form = [x], SINGLE
+            if only_arrays:
+                leaves = [x, *args]
+                form = ARRAYS[len(leaves)]
             else:
                 leaves, form = flatten(((x, *args), kwargs), "input")
+            if len(leaves) > 1:
                 check_one_context(leaves)
             trace = self._find_trace(leaves, form, (x, *args), kwargs)
             if not trace.needs_values:

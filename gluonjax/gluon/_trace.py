@@ -21,8 +21,8 @@ from gluonjax.symbol import Symbol
 WRONG_INPUTS = (
     "In HybridBlock, there must be one NDArray or one Symbol in the input. Please check the type of the args.\n"
 )
-# What ``flatten`` returns for one array and no keyword arguments.
-SINGLE = ((0,), ("dict", (), ()))
+# What ``flatten`` returns as the format of so many arrays and no keyword arguments.
+ARRAYS = tuple(((0,) * count, ("dict", (), ())) for count in range(9))
 
 
 def tensors(value: Any) -> Iterator[Any]:

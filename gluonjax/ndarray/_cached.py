@@ -100,6 +100,7 @@ class CachedGraph:
             if not any(parents):
                 parents = None
         node = None
+        plan = None
         timed = None
         if recorder.op_by_op and not any(is_tracer(value) for value in values):
             timed = OpByOp(lowered, values, ctx.is_host)
@@ -113,11 +114,13 @@ class CachedGraph:
                 results = timed.forward()
                 pullback = Pullback(functools.partial(timed.backward, wanted=wanted_inputs(values, parents)))
             elif self._origin.on and not any(is_tracer(value) for value in values):
-                results = put_off(kernel, values, kernel.structs_of(values), self._origin)
+                plan = kernel.plan_of(values)
+                results = put_off(kernel, values, plan.structs, self._origin)
             else:
                 results, pullback = kernel.with_pullback(values, wanted_inputs(values, parents), count)
             outputs = [(result.shape, result.dtype) for result in results[:count]]
             node = Node(kernel, values, parents, outputs, ctx.is_host, pullback)
+            node.plan = plan
         if len(results) > count and modes.training:
             for handle, value in zip(handles[len(self.arguments) :], results[count:]):
                 commit(handle, value)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from gluonjax._base import dtypes as _dtypes
-from gluonjax._base.devices import Context, current_context
+from gluonjax._base.devices import Context, current_context, put
 from gluonjax._base.errors import MXNetError, TracedValueError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight, lazy, tape
@@ -255,8 +255,7 @@ class NDArray(NDArrayBase):
         if type(value) is inflight.Failed:
             value = inflight.wait(value)
         if type(value) is np.ndarray:
-            with jax.enable_x64(True):
-                value = jax.device_put(value, self._cell.ctx.jax_device)
+            value = put(value, self._cell.ctx)
             if self._view is None:
                 self._cell.value = value
         return value
@@ -653,8 +652,7 @@ def _move(value: Any, source: Context, target: Context) -> Any:
         return value if source.is_host else np.asarray(value)
     if not target.is_host and source.jax_device == target.jax_device and type(value) is not np.ndarray:
         return value
-    with jax.enable_x64(True):
-        return jax.device_put(value, target.jax_device)
+    return put(value, target)
 
 
 def _to_value(source: Any, dtype: Any, ctx: Context) -> Any:

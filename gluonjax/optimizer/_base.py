@@ -229,22 +229,25 @@ class Optimizer:
                 most = count
         self.num_update = most
 
-    def _factor(self, index: Any, of_parameter: str, table: dict[Any, float]) -> float:
-        if index in self.param_dict:
-            return getattr(self.param_dict[index], of_parameter)
-        if index in table:
-            return table[index]
-        return table.get(self.idx2name[index], 1.0) if index in self.idx2name else 1.0
+    def _factors(self, indices: Sequence[Any], of_parameter: str, table: dict[Any, float]) -> list[float]:
+        known = self.param_dict
+        return [
+            getattr(known[one], of_parameter) if one in known
+            else table[one] if one in table
+            else table.get(self.idx2name[one], 1.0) if one in self.idx2name
+            else 1.0
+            for one in indices
+        ]  # fmt: skip
 
     def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
         rate = self.learning_rate
-        return [rate * self._factor(index, "lr_mult", self.lr_mult) for index in indices]
+        return [rate * factor for factor in self._factors(indices, "lr_mult", self.lr_mult)]
 
     def _get_lr(self, index: Any) -> float:
         return self._get_lrs([index])[0]
 
     def _get_wds(self, indices: Sequence[Any]) -> list[float]:
-        return [self.wd * self._factor(index, "wd_mult", self.wd_mult) for index in indices]
+        return [self.wd * factor for factor in self._factors(indices, "wd_mult", self.wd_mult)]
 
     def _get_wd(self, index: Any) -> float:
         return self._get_wds([index])[0]
@@ -323,7 +326,7 @@ class Optimizer:
 
     def rule_key(self) -> tuple[Any, ...]:
         """A hashable description of everything that ``pure_rule`` closes over."""
-        return (type(self), self.formula(), *sorted(self.static().items()))
+        return (type(self), self.formula(), *self.static().items())
 
     def step_hyper(self, indices: Sequence[Any]) -> list[dict[str, Any]]:
         """Count one update of each weight and return its changing values (keys: ``hyper_names``)."""

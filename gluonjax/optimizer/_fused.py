@@ -17,6 +17,7 @@ from jax import lax
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import epoch, modes
 from gluonjax._engine import lazy
+from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import Kernel
 from gluonjax.ndarray._capture import outside
 
@@ -115,7 +116,9 @@ def _update_for(optimizer: Any, masters: tuple[bool, ...], tree: Any) -> _Update
 class _Prepared:
     """What an updater remembers of one list of weights, so that the next step with the same looks nothing up."""
 
-    __slots__ = ("dtypes", "epoch", "grads", "indices", "leaves", "rule", "spare", "states", "update", "weights")
+    __slots__ = (
+        "epoch", "grads", "indices", "kinds", "leaves", "rule", "spare", "states", "structs", "update", "weights",
+    )  # fmt: skip
 
     def fits(
         self, updater: Any, rule: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]
@@ -127,8 +130,15 @@ class _Prepared:
             and all(map(is_, self.weights, weights))
             and all(map(is_, self.grads, grads))
             and all(map(is_, self.states, map(updater.states.get, indices)))
-            and self.dtypes == [weight._raw.dtype for weight in weights]
         )
+
+    def values(self) -> list[Any]:
+        """What weights, gradients and states hold."""
+        return [handle._raw for handle in (*self.weights, *self.grads, *self.leaves)]
+
+    def agrees_with(self, values: Sequence[Any]) -> bool:
+        """Whether the dtypes are still the same."""
+        return self.kinds == [value.dtype for value in values]
 
 
 def _prepare(
@@ -149,7 +159,8 @@ def _prepare(
     # Gradients that every backward writes anew.
     variables = [weight._leaf for weight in weights]
     made.spare = [leaf is not None and leaf.req == "write" for leaf in variables]
-    made.dtypes = [weight._raw.dtype for weight in weights]
+    made.kinds = [value.dtype for value in made.values()]
+    made.structs = None
     return made
 
 
@@ -189,7 +200,10 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
     optimizer = updater.optimizer
     rule = optimizer.rule_key()
     found = updater.prepared
-    if found is None or not found.fits(updater, rule, indices, weights, grads):
+    flat: list[Any] = []
+    if found is not None and found.fits(updater, rule, indices, weights, grads):
+        flat = found.values()
+    if found is None or not flat or not found.agrees_with(flat):
         found = _prepare(updater, rule, indices, weights, grads)
         if found is None:
             if modes.tracer is not None:
@@ -204,6 +218,7 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
         # A list of states could change inside without being noticed.
         lasting = all(type(state) is not list for state in found.states)
         updater.prepared = found if lasting else None
+        flat = found.values()
     update = found.update
     if modes.tracer is None:
         matrix = _matrix(update, optimizer, indices)
@@ -212,10 +227,14 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
         modes.tracer.guard(optimizer.rule_key, rule)
         variables = [weight._leaf for weight in weights]
         modes.tracer.consume([leaf.buffer._cell for leaf in variables if leaf is not None and leaf.req == "write"])
-    flat = [handle._raw for handle in (*weights, *grads, *found.leaves)]
     flat.append(matrix)
     try:
-        results = update.kernel.run(flat, weights[0]._cell.ctx.is_host)
+        if modes.tracer is None and not recorder.on and any(map(lazy.waits, flat)):
+            if found.structs is None:
+                found.structs = update.kernel.structs_of(flat)
+            results = lazy.put_off(update.kernel, flat, found.structs)
+        else:
+            results = update.kernel.run(flat, weights[0]._cell.ctx.is_host)
     except MXNetError as error:
         raise MXNetError(f"{type(optimizer).__name__}: the update failed: {error}") from error
     for handle, value in zip((*weights, *found.leaves), results):

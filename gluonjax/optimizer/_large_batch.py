@@ -56,7 +56,7 @@ class LARS(SGD):
         rate = self.learning_rate
         self.last_lr = rate if self.cur_lr is None else self.cur_lr
         self.cur_lr = rate
-        return [rate * self._factor(index, "lr_mult", self.lr_mult) for index in indices]
+        return [rate * factor for factor in self._factors(indices, "lr_mult", self.lr_mult)]
 
     def formula(self) -> Callable[..., Any]:
         return rules.lars

@@ -54,7 +54,7 @@ def slot_array(slot: str, weight: Any) -> Any:
         with jax.enable_x64(True):
             if isinstance(weight, Tracer):
                 return jax.numpy.zeros(shape, weight.dtype)
-            return jax.numpy.zeros(
-                shape, weight.dtype, device=weight.sharding if shape == weight.shape else None
-            )
+            # Like the weight, committed to a device or not: see devices.put.
+            there = weight.committed and shape == weight.shape
+            return jax.numpy.zeros(shape, weight.dtype, device=weight.sharding if there else None)
     return np.zeros(shape, weight.dtype)

@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+from gluonjax._engine._numpy_rules.random import bits
+from gluonjax._engine._numpy_rules.site import KEY_DTYPE
 from gluonjax._engine.interpret import build
 
 BF16 = ml_dtypes.bfloat16
@@ -684,6 +686,15 @@ def test_no_warning_and_callers_error_state_is_kept() -> None:
     assert np.isposinf(quotient).all() and np.isneginf(logarithm).all()
 
 
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+def test_many_random_bits_are_those_of_jax(width: int) -> None:
+    """They are made in blocks."""
+    words = np.array([7, 11], np.uint32)
+    with jax.enable_x64(True):
+        wanted = jax.random.bits(jax.random.wrap_key_data(words), (3, 9000), f"uint{width}")
+    np.testing.assert_array_equal(bits(words.view(KEY_DTYPE)[0], width, (3, 9000)), np.asarray(wanted))
+
+
 def test_cost_counts_the_work() -> None:
     def cost(function: Callable[..., Any], *inputs: Any) -> float:
         program = build(jax.make_jaxpr(function)(*inputs))
@@ -692,7 +703,9 @@ def test_cost_counts_the_work() -> None:
 
     assert cost(lax.add, X, Y) == X.size
     assert cost(jnp.transpose, X) == 0
-    assert cost(jnp.dot, X, Y.T) == 2 * 3 * 4 * 3
-    assert (
-        cost(_conv(window_strides=(1, 1), padding="SAME"), _IMAGE, _KERNEL) == 2 * (2 * 6 * 7 * 6) * 4 * 3 * 2
-    )
+    # BLAS does sixteen multiplications or additions in the time of one elementwise operation.
+    assert cost(jnp.dot, X, Y.T) == 2 * 3 * 4 * 3 / 16
+    taps = 4 * 3 * 2
+    patches = (2 * 6 * 7) * taps
+    same = _conv(window_strides=(1, 1), padding="SAME")
+    assert cost(same, _IMAGE, _KERNEL) == 2 * (2 * 6 * 7 * 6) * taps / 16 + 4 * patches

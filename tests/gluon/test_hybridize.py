@@ -342,6 +342,23 @@ def test_results_read_early_with_a_loss_that_is_put_off(monkeypatch: pytest.Monk
     assert read.tolist() == [[2, 2, 2]] * 2
 
 
+def test_a_step_leaves_arrays_as_uncommitted_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX compiles once for arrays that are committed to a device and once more for others."""
+    monkeypatch.setattr("gluonjax._engine.run.LARGE", -1)  # compile everything: no values in NumPy
+    net = nn.Dense(3, in_units=2)
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+    data = mx.nd.random.uniform(shape=(4, 2))
+    for _ in range(2):
+        assert not net.weight.data().jax.committed
+        with autograd.record():
+            loss = net(data).sum()
+        loss.backward()
+        trainer.step(1)
+        assert not trainer._updaters[0].states[0].jax.committed
+
+
 def test_op_hooks_see_every_operator() -> None:
     net = nn.HybridSequential(prefix="net_")
     with net.name_scope():

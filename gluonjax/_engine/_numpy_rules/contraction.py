@@ -124,12 +124,20 @@ RULES: dict[str, Rule] = {
 }
 
 
+# BLAS multiplies and adds so many numbers in the time that NumPy needs for one elementwise operation.
+_AT_ONCE = 16.0
+
+
 def work(site: Site) -> float:
-    """Multiplications and additions of one contraction."""
+    """What one contraction costs, in elementwise operations."""
     out = site.outs[0].size
     if site.name == "dot_general":
         (contract, _), _ = site.params["dimension_numbers"]
-        return 2.0 * out * math.prod(site.ins[0].shape[a] for a in contract)
-    kernel = site.ins[1].size
-    features = site.ins[1].shape[site.params["dimension_numbers"].rhs_spec[0]]
-    return 2.0 * out * (kernel / max(features, 1))
+        return 2.0 * out * math.prod(site.ins[0].shape[a] for a in contract) / _AT_ONCE
+    numbers, kernel = site.params["dimension_numbers"], site.ins[1].shape
+    features = kernel[numbers.rhs_spec[0]]
+    taps = math.prod(kernel) / max(features, 1)
+    # Every patch is copied, in small pieces.
+    positions = out / max(site.outs[0].shape[numbers.out_spec[1]], 1)
+    groups = site.params["feature_group_count"]
+    return 2.0 * out * taps / _AT_ONCE + 4.0 * positions * taps * groups
