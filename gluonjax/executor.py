@@ -23,6 +23,7 @@ from gluonjax._engine.merge import merge_equal
 from gluonjax._engine.op_by_op import OpByOp
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import Kernel, Pullback, apply_pullback
+from gluonjax._engine.tape import is_number
 from gluonjax._executor_monitor import Watch, values_of
 from gluonjax._ops.opdef import zero_grad
 from gluonjax.ndarray import _sparse_graph
@@ -182,6 +183,17 @@ class Executor:
             if request != "null" and gradient is not None and is_floating(to_dtype(array.dtype))
         )
 
+    def _whole(self) -> tuple[int, ...]:
+        """Positions of the arguments of whole numbers that have a gradient array."""
+        return tuple(
+            index
+            for index, (array, gradient, request) in enumerate(
+                zip(self.arg_arrays, self.grad_arrays, self._grad_req)
+            )
+            if request != "null" and gradient is not None and is_number(to_dtype(array.dtype))
+            and not is_floating(to_dtype(array.dtype))
+        )  # fmt: skip
+
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
         """Compute the outputs.
 
@@ -197,6 +209,10 @@ class Executor:
         count = lowered.output_count
         self._pullback = None
         wanted = self._wanted() if train else ()
+        whole = self._whole() if train else ()
+        by_parts = recorder.op_by_op or (train and lowered.passes_whole_numbers(whole))
+        if by_parts:
+            wanted = tuple(sorted((*wanted, *whole)))
         watch = self._monitor
         if watch is not None and not wanted:
             shown = self._lowered(train, True)
@@ -204,18 +220,22 @@ class Executor:
             assert shown.internals is not None
             entries = [(id(node), index) for node, index in shown.internals.entries]
             watch.forward(self._bound.graph, dict(zip(entries, results[count + len(self.aux_arrays) :])))
-        elif watch is not None or recorder.op_by_op:
-            # Watched and timed training steps run operator by operator, so that backward has parts to show.
+        elif watch is not None or by_parts:
+            # Watched and timed training steps run operator by operator, so that backward has parts to show; so do
+            # graphs in which gradients pass through whole numbers.
             parts = OpByOp(lowered, values, self._ctx.is_host)
             results = parts.forward()
             if watch is not None:
                 watch.forward(self._bound.graph, values_of(parts, self._bound.graph, values))
             seen = None if watch is None else watch.backward
-            self._pullback = Pullback(functools.partial(parts.backward, wanted=wanted, seen=seen))
+            self._pullback = Pullback(functools.partial(parts.backward, wanted=wanted, seen=seen), wanted)
         elif wanted and self._keeps_residuals(kernel, values):
             results, self._pullback = kernel.with_pullback(values, wanted, count)
         else:
             results = kernel.run(values, self._ctx.is_host, None if values else self._ctx.jax_device)
+        problem = lowered.problem(results)
+        if problem is not None:
+            results = kernel.fail(problem, values)
         self._values, self._trained = values, train
         self._show(results[:count])
         if train:
@@ -274,6 +294,8 @@ class Executor:
             self.forward(is_train)
         values, outputs, wanted = self._values, self.outputs, self._wanted()
         assert values is not None
+        if isinstance(self._pullback, Pullback) and self._pullback.wanted is not None:
+            wanted = self._pullback.wanted
         heads = self._heads(out_grads, outputs, values)
         self._clear_whole_number_gradients()
         if not wanted:
@@ -322,6 +344,9 @@ class Executor:
             if grad is None:
                 if is_floating(dtype) and self._wanted() and self._head_needed(index):
                     raise MXNetError(NEEDS_HEAD)
+                if not is_floating(dtype) and isinstance(self._pullback, Pullback):
+                    heads.append(None)  # outputs of whole numbers do not disturb those that are losses
+                    continue
                 heads.append(np.ones(output.shape, dtype) if self._ctx.is_host else _ones(output))
                 continue
             if grad.shape != output.shape:

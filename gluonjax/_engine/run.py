@@ -95,17 +95,18 @@ class Kernel:
         host: runs on concrete NumPy values, never compiled.
         data_inputs: how many of the leading inputs are data; the rest are positions. None: all are data.
         source: what the kernel was made from, for ``autograd.get_symbol``; opaque here.
+        straight: the gradient of the one input is the head's, in the input's type (``OpDef.straight``).
     """
 
     __slots__ = (
         "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "primal",
-        "pulls", "source", "validate",
+        "pulls", "source", "straight", "validate",
     )  # fmt: skip
 
     def __init__(
         self, name: str, fn: Callable[..., tuple[Any, ...]], validate: Callable[[Sequence[Any]], None] | None = None,
         interpretable: bool = True, host: bool = False, source: Any = None,
-        data_inputs: int | None = None,
+        data_inputs: int | None = None, straight: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         self.fn = fn
@@ -119,6 +120,7 @@ class Kernel:
         # Of a backward: the inputs that get gradients, the results that have head gradients, the number of inputs.
         self.pulls: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
         self.data_inputs = data_inputs
+        self.straight = straight
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
         self._pullbacks: dict[Any, Any] = {}
@@ -357,9 +359,11 @@ class Kernel:
         key = (wanted, present, arity)
         found = self._backwards.get(key)
         if found is None:
-            fn, data_inputs = self.fn, self.data_inputs
+            fn, data_inputs, straight = self.fn, self.data_inputs, self.straight
 
             def pull(*values: Any) -> tuple[Any, ...]:
+                if straight:
+                    return (values[1].astype(values[0].dtype),)
                 inputs, heads = values[:arity], values[arity:]
                 dtypes = [getattr(inputs[index], "dtype", None) for index in wanted]
                 if any(_is_whole(value) for value in (*heads, *(inputs[index] for index in wanted))):
@@ -449,12 +453,20 @@ _apply_jitted = Jitted(_apply)
 
 
 class Pullback:
-    """A pullback that is no compiled program: called with the head gradients."""
+    """A pullback that is no compiled program: called with the head gradients.
 
-    __slots__ = ("run",)
+    Args:
+        run: from the head gradients to gradients.
+        wanted: which values they belong to, where that is not said elsewhere.
+    """
 
-    def __init__(self, run: Callable[[tuple[Any, ...]], Sequence[Any]]) -> None:
+    __slots__ = ("run", "wanted")
+
+    def __init__(
+        self, run: Callable[[tuple[Any, ...]], Sequence[Any]], wanted: tuple[int, ...] | None = None
+    ) -> None:
         self.run = run
+        self.wanted = wanted
 
 
 def apply_pullback(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:

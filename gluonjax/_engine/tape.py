@@ -33,6 +33,11 @@ _FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.flo
 _NUMBERS = _FLOATS | {np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64)}
 
 
+def is_number(dtype: Any) -> bool:
+    """True for the types that MXNet gives gradients to: all but truth values."""
+    return dtype in _NUMBERS
+
+
 @final
 class Leaf:
     """A variable: where its gradient goes. ``req`` is 'write', 'add' or 'null'."""
@@ -89,8 +94,10 @@ def wanted_inputs(values: Sequence[Any], parents: Sequence[Any], floats_only: bo
 
 
 def follows(node: Node, dtype: Any) -> bool:
-    """Whether a result of this type is on the tape: whole numbers only where they come from whole numbers."""
-    return dtype in _FLOATS or any(node.values[i].dtype not in _FLOATS for i in node.wanted)
+    """Whether a result of this type is on the tape: whole numbers only where they come from such, or from a cast."""
+    if dtype in _FLOATS or (node.kernel is not None and node.kernel.straight):
+        return True
+    return any(node.values[i].dtype not in _FLOATS for i in node.wanted)
 
 
 class Tracked:

@@ -26,7 +26,7 @@ from jax import lax
 
 from gluonjax._base.attrs import TRACED, AttributeTextError, Kind, kind_of
 from gluonjax._base.errors import MXNetError, OperatorError, did_you_mean
-from gluonjax._ops.bounds import BOUNDS, check_bounds
+from gluonjax._ops.bounds import BOUNDED, check_bounds
 
 Shape = tuple[int | None, ...]
 
@@ -128,6 +128,7 @@ class OpDef:
     attr_table: Mapping[str, Attr] = field(repr=False)
     traced: tuple[str, ...] = ()
     bodies: Any = None  # control flow: ``(attrs, number of inputs) -> tuple[Ports, ...]``, one for each subgraph
+    straight: bool = False  # gradients pass as they are, also through results of whole numbers (Cast)
     open_inputs: bool = False  # which inputs there are is said by ``active_inputs`` alone (Custom)
 
     @functools.cached_property
@@ -163,7 +164,7 @@ class OpDef:
                 )
             else:
                 parsed[attr.name] = attr.default
-        if self.name in BOUNDS:
+        if self.name in BOUNDED:
             check_bounds(self.name, parsed, where)
         return parsed
 
@@ -308,6 +309,7 @@ def operator(
     variable_attrs: Mapping[str, Mapping[str, str]] | None = None,
     host: bool = False,
     heavy: bool = False,
+    straight: bool = False,
     bodies: Callable[[Attrs, int], tuple[Ports, ...]] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a pure JAX function as the MXNet operator ``name``; return the function unchanged.
@@ -333,6 +335,8 @@ def operator(
         host: runs eagerly on concrete NumPy values; its output shape depends on values (``boolean_mask``).
         bodies: how inputs and outputs are connected with those of the subgraphs (``control_flow.py``); the function
             then has the keyword ``subgraphs``.
+        straight: the gradient is the head's, in the input's type, whatever the type in between: MXNet passes
+            gradients through casts to whole numbers, which JAX does not differentiate.
         heavy: recording keeps residuals instead of recomputing the forward in the backward (RNN, scans).
     """
     from gluonjax._ops import registry  # registry imports OpDef for its types
@@ -342,6 +346,7 @@ def operator(
             name, fn, aliases=aliases, variadic=variadic, outputs=outputs, visible=visible, active=active_inputs,
             mutates=mutates,
             rest=dict(param_shapes=param_shapes, unify=unify, grad=grad, host=host, heavy=heavy, bodies=bodies,
+                      straight=straight,
                       dtypes={"same": same_dtypes, "free": free_dtypes}.get(dtypes, dtypes)  # type: ignore[arg-type]
                       , variable_attrs=variable_attrs or {}),
         )  # fmt: skip

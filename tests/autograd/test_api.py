@@ -522,3 +522,25 @@ def test_head_gradient_of_another_shape_is_read_in_order(shape):
     y.backward(mx.nd.arange(1, 1 + int(np.prod(shape))).reshape(shape))
     assert x.grad.asnumpy().ravel().tolist() == [2, 4, 6, 8, 10, 12]
 
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_gradients_pass_straight_through_casts_to_whole_numbers(hybrid):
+    """MXNet's way of rounding inside of a network: the derivative of a cast is 1, whatever it cuts off."""
+
+    class Rounded(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.cast(F.cast(x * 2, dtype="int32") * 3, dtype="float32") * x
+
+    net = Rounded()
+    if hybrid:
+        net.hybridize()
+    x = nd.array([1.75, -2.5, 0.2])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = net(x)
+    y.backward()
+    whole = np.array([3, -5, 0])
+    np.testing.assert_allclose(y.asnumpy(), whole * 3 * x.asnumpy())
+    # Between the casts gradients are whole numbers too.
+    np.testing.assert_allclose(x.grad.asnumpy(), whole * 3 + 6 * np.trunc(x.asnumpy()))

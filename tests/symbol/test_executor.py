@@ -203,3 +203,33 @@ def test_groups_place_arrays_and_results_agree() -> None:
     np.testing.assert_array_equal(
         executor.grad_dict["fc1_weight"].asnumpy(), plain.grad_dict["fc1_weight"].asnumpy()
     )
+
+
+@pytest.mark.parametrize("target", ["float32", "int32", "float16"])
+@pytest.mark.parametrize("source", ["int32", "float32", "float16"])
+def test_casts_pass_gradients_through_whole_numbers(source: str, target: str) -> None:
+    """As in 1.9.1: the head gradient in the input's type."""
+    executor = sym.Cast(sym.var("x", dtype=source), dtype=target).simple_bind(CPU, x=(3,))
+    head = np.array([-3.75, 2.25, 9.5])
+    executor.forward(is_train=True, x=nd.array([1, 2, 3], dtype=source))
+    executor.backward(nd.array(head, dtype=target))
+    gradient = executor.grad_arrays[0]
+    assert gradient.dtype == np.dtype(source)
+    np.testing.assert_array_equal(gradient.asnumpy(), head.astype(target).astype(source))
+
+
+def test_arguments_of_whole_numbers_have_gradients() -> None:
+    a, b = sym.var("a", dtype="int32"), sym.var("b", dtype="int32")
+    executor = ((a * b + a) * 3).simple_bind(CPU, a=(2,), b=(2,))
+    executor.forward(is_train=True, a=nd.array([2, 3], dtype="int32"), b=nd.array([5, 7], dtype="int32"))
+    executor.backward(nd.array([1, 2], dtype="int32"))
+    assert [g.asnumpy().tolist() for g in executor.grad_arrays] == [[18, 48], [6, 18]]
+
+
+def test_positions_of_whole_numbers_leave_a_graph_compiled() -> None:
+    index = sym.Cast(sym.var("x") * 2, dtype="int32") + 1
+    net = sym.take(sym.var("table"), index) * sym.var("scale")
+    executor = net.simple_bind(CPU, x=(2,), table=(5, 3), scale=(2, 3))
+    lowered = executor._lowered(True)
+    assert not lowered.passes_whole_numbers()
+    assert (sym.Cast(index, dtype="float32") * 2).simple_bind(CPU, x=(2,))._lowered(True).passes_whole_numbers()

@@ -130,3 +130,10 @@ def test_samples_take_the_shape_of_what_they_meet() -> None:
     executor = net.bind(mx.cpu(), {"x": mx.nd.zeros((3, 4))})
     found = executor.forward()[0].asnumpy()
     assert found.shape == (3, 4) and 4 < found.min() < found.max() < 6
+
+
+def test_slices_of_unknown_sizes_stay_unknown() -> None:
+    x = sym.var("x", shape=(10, 0))
+    assert sym.slice_axis(x, axis=0, begin=0, end=5).infer_shape_partial()[1] == [(5, 0)]
+    assert sym.slice_axis(x, axis=1, begin=0, end=5).infer_shape_partial()[1] == [(10, 0)]
+    assert sym.slice(x, begin=(2, 3), end=(None, 8), step=(3, 1)).infer_shape_partial()[1] == [(3, 0)]
