@@ -265,11 +265,16 @@ class Executor:
             table[name][:] = array
 
     def _keeps_residuals(self, kernel: Kernel, values: Sequence[Any]) -> bool:
-        if kernel.host or any(not is_floating(d) for d in self._output_dtypes(values)):
+        if kernel.host:
             return False
-        if not self._ctx.is_host or len(self._bound.graph.order) > _MANY_NODES:
-            return True
-        return sum(value.size for value in values) > _MANY_ELEMENTS or not kernel.interprets(values)
+        large = (
+            not self._ctx.is_host
+            or len(self._bound.graph.order) > _MANY_NODES
+            or sum(value.size for value in values) > _MANY_ELEMENTS
+        )
+        if not large and kernel.interprets(values):
+            return False
+        return all(is_floating(dtype) for dtype in self._output_dtypes(values))
 
     def _output_dtypes(self, values: Sequence[Any]) -> tuple[np.dtype, ...]:
         programs = self._bound.graph.programs

@@ -95,10 +95,10 @@ class Lowered:
         whole = {(self._arguments[index], 0) for index in arguments}
         for step in self.steps:
             op, attrs = step.node.op, step.node.parsed
-            if op is None or op.grad is zero_grad or op.dtypes is not same_dtypes:
+            if op is None or op.grad is zero_grad or op.on_whole == "zero" or op.dtypes is not same_dtypes:
                 continue
             reached = any(source in whole for source in step.sources)
-            if op.straight:
+            if op.on_whole == "pass":
                 if np.dtype(attrs["dtype"]).kind in "iu":
                     whole.add((step.place, 0))
                 elif reached:

@@ -44,7 +44,7 @@ class OpByOp:
         kernel = step.kernel
         if kernel is None:
             op = step.node.op
-            kernel = step.kernel = Kernel(op.name, step.fn, host=op.host, straight=op.straight)
+            kernel = step.kernel = Kernel(op.name, step.fn, host=op.host, on_whole=op.on_whole)
         results = kernel.run(values, self._on_host)
         self._calls.append((step, kernel, values, results))
         return results
@@ -84,7 +84,7 @@ class OpByOp:
                 if source in reached and is_number(values[index].dtype)
             )  # fmt: skip
             # As on the tape: whole numbers have a gradient only where they come from such, or from a cast.
-            whole = kernel.straight or any(not is_floating(np.dtype(values[index].dtype)) for index in targets)
+            whole = kernel.on_whole == "pass" or any(not is_floating(np.dtype(values[index].dtype)) for index in targets)
             present = tuple(
                 index for index in range(step.count)
                 if (step.place, index) in table and (whole or is_floating(np.dtype(results[index].dtype)))

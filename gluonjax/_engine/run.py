@@ -23,6 +23,7 @@ from gluonjax._engine import inflight, lazy
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy
 from gluonjax._engine.profile import recorder
+from gluonjax._ops.opdef import OnWhole
 
 ndarray = np.ndarray
 enable_x64 = jax.enable_x64
@@ -95,18 +96,19 @@ class Kernel:
         host: runs on concrete NumPy values, never compiled.
         data_inputs: how many of the leading inputs are data; the rest are positions. None: all are data.
         source: what the kernel was made from, for ``autograd.get_symbol``; opaque here.
-        straight: the gradient of the one input is the head's, in the input's type (``OpDef.straight``).
+        on_whole: what the gradient with respect to whole numbers is (``OpDef.on_whole``).
     """
 
     __slots__ = (
-        "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "primal",
-        "pulls", "source", "straight", "validate",
+        "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "on_whole",
+        "primal",
+        "pulls", "source", "validate",
     )  # fmt: skip
 
     def __init__(
         self, name: str, fn: Callable[..., tuple[Any, ...]], validate: Callable[[Sequence[Any]], None] | None = None,
         interpretable: bool = True, host: bool = False, source: Any = None,
-        data_inputs: int | None = None, straight: bool = False,
+        data_inputs: int | None = None, on_whole: OnWhole = "derive",
     ) -> None:  # fmt: skip
         self.name = name
         self.fn = fn
@@ -120,7 +122,7 @@ class Kernel:
         # Of a backward: the inputs that get gradients, the results that have head gradients, the number of inputs.
         self.pulls: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
         self.data_inputs = data_inputs
-        self.straight = straight
+        self.on_whole = on_whole
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
         self._pullbacks: dict[Any, Any] = {}
@@ -359,11 +361,13 @@ class Kernel:
         key = (wanted, present, arity)
         found = self._backwards.get(key)
         if found is None:
-            fn, data_inputs, straight = self.fn, self.data_inputs, self.straight
+            fn, data_inputs, on_whole = self.fn, self.data_inputs, self.on_whole
 
             def pull(*values: Any) -> tuple[Any, ...]:
-                if straight:
+                if on_whole == "pass":
                     return (values[1].astype(values[0].dtype),)
+                if on_whole == "zero" and any(_is_whole(values[index]) for index in wanted):
+                    return tuple(values[index] * 0 for index in wanted)
                 inputs, heads = values[:arity], values[arity:]
                 dtypes = [getattr(inputs[index], "dtype", None) for index in wanted]
                 if any(_is_whole(value) for value in (*heads, *(inputs[index] for index in wanted))):

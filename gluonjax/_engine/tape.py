@@ -95,7 +95,7 @@ def wanted_inputs(values: Sequence[Any], parents: Sequence[Any], floats_only: bo
 
 def follows(node: Node, dtype: Any) -> bool:
     """Whether a result of this type is on the tape: whole numbers only where they come from such, or from a cast."""
-    if dtype in _FLOATS or (node.kernel is not None and node.kernel.straight):
+    if dtype in _FLOATS or node.zero or (node.kernel is not None and node.kernel.on_whole == "pass"):
         return True
     return any(node.values[i].dtype not in _FLOATS for i in node.wanted)
 
@@ -200,7 +200,8 @@ def _zero_leaves(parents: list[Any], found: dict[Any, Tracked]) -> None:
         if type(parent) is Leaf:
             if parent not in found and parent.buffer is not None:
                 value = parent.buffer._raw
-                found[parent] = Tracked(_zeros(value.shape, value.dtype, parent.buffer._cell.ctx.is_host))
+                on_host = parent.buffer._cell.ctx.is_host
+                found[parent] = Tracked((np if on_host else jnp).zeros(value.shape, value.dtype))
         elif parent is not None and parent.node.number not in seen:
             seen.add(parent.node.number)
             parents.extend(parent.node.parents)

@@ -322,7 +322,7 @@ def _limit(bound: Any, dtype: np.dtype) -> Array:
     return lax.convert_element_type(bound, dtype)
 
 
-@operator("Cast", aliases=("cast", "_npi_cast", "_npx_cast"), unify=same_shape, straight=True)
+@operator("Cast", aliases=("cast", "_npi_cast", "_npx_cast"), unify=same_shape, on_whole="pass")
 def cast(data: Array, *, dtype: DType) -> Array:
     """Convert to another data type; whole-number targets cut the fraction off.
 

@@ -74,7 +74,7 @@ class Call:
         need_check = arity > 1 or op.dtypes is not same_dtypes
         self.kernel = Kernel(
             op.name, op.pure(attrs, train, traced), validate if need_check else None, host=op.host,
-            straight=op.straight, source=("operator", op, {k: op.attr_table[k].kind.show(v) for k, v in attrs.items() if k in given}, traced),
+            on_whole=op.on_whole, source=("operator", op, {k: op.attr_table[k].kind.show(v) for k, v in attrs.items() if k in given}, traced),
         )
 
 

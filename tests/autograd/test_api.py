@@ -544,3 +544,30 @@ def test_gradients_pass_straight_through_casts_to_whole_numbers(hybrid):
     np.testing.assert_allclose(y.asnumpy(), whole * 3 * x.asnumpy())
     # Between the casts gradients are whole numbers too.
     np.testing.assert_allclose(x.grad.asnumpy(), whole * 3 + 6 * np.trunc(x.asnumpy()))
+
+
+def test_whole_numbers_have_the_gradients_that_mxnet_gives_them():
+    """The remainder has none (1.9.1 defines it so), and what passes no gradient gives zeros."""
+    a, b = variable(7, 3, -5, dtype="int32"), variable(2, 3, 3, dtype="int32")
+    head = nd.array([2, 3, 4], dtype="int32")
+    for call, wanted in (
+        (lambda: a * b, ([4, 9, 12], [14, 9, -20])),
+        (lambda: nd.broadcast_mod(a, b), ([0, 0, 0], [0, 0, 0])),
+        (lambda: (a % 4) + b, ([0, 0, 0], [2, 3, 4])),
+        (lambda: nd.sign(a) * b, ([0, 0, 0], [2, 3, -4])),
+        (lambda: nd.BlockGrad(a) + nd.floor(b), ([0, 0, 0], [0, 0, 0])),
+    ):
+        with autograd.record():
+            y = call()
+        y.backward(head)
+        assert (values(a.grad), values(b.grad)) == wanted
+        assert a.grad.dtype == np.int32
+
+
+def test_positions_found_in_recorded_arrays_do_not_disturb_gradients():
+    x = variable(1, 4, 2)
+    with autograd.record():
+        place = nd.argsort(x, dtype="int32")
+        y = nd.take(x * 2, place)
+    y.backward(nd.array([1, 2, 3]))
+    assert values(x.grad) == [2, 6, 4]
