@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +44,29 @@ NEEDS_HEAD = (
 # Graphs above these sizes keep residuals from the start; smaller ones may be interpreted and differentiated
 # later.
 _MANY_NODES = 300
+# Steps after which a set of wanted gradients gets a program of its own.
+_OFTEN = 50
 _MANY_ELEMENTS = 1_000_000
+
+
+# Symbols that are built anew with the same names (unrolled cells, say) compute the same: their programs are shared.
+_MOST_SHARED = 64
+_shared: collections.OrderedDict[Any, Kernel] = collections.OrderedDict()
+
+
+def _kernel_of(name: str, lowered: Lowered) -> Kernel:
+    """The kernel of a graph's function, or that of an equal graph."""
+    try:
+        found = None if lowered.structure is None else _shared.get((name, lowered.internals is None, lowered.structure))
+    except TypeError:  # an attribute that cannot be compared
+        return Kernel(name, lowered.__call__, host=lowered.host)
+    if found is None:
+        found = Kernel(name, lowered.__call__, host=lowered.host)
+        if lowered.structure is not None:
+            _shared[name, lowered.internals is None, lowered.structure] = found
+            while len(_shared) > _MOST_SHARED:
+                _shared.popitem(last=False)
+    return found
 
 
 @dataclass
@@ -159,8 +183,7 @@ class Executor:
             programs = self._bound.graph.programs
             mine = programs.get(("kernel", id(lowered)))
             if mine is None:
-                mine = Kernel(self._symbol.name or "graph", lowered.__call__, host=lowered.host)
-                programs[("kernel", id(lowered))] = mine
+                mine = programs[("kernel", id(lowered))] = _kernel_of(self._symbol.name or "graph", lowered)
             self._kernels[train, internals, edits.count] = mine
         return mine
 
@@ -230,7 +253,12 @@ class Executor:
             seen = None if watch is None else watch.backward
             self._pullback = Pullback(functools.partial(parts.backward, wanted=wanted, seen=seen), wanted)
         elif wanted and self._keeps_residuals(kernel, values):
-            results, self._pullback = kernel.with_pullback(values, wanted, count)
+            differentiated = self._differentiated(kernel, wanted, count)
+            results, self._pullback = kernel.with_pullback(values, differentiated, count)
+            if differentiated != wanted:
+                chosen = operator.itemgetter(*map(differentiated.index, wanted), 0)
+                pullback = self._pullback
+                self._pullback = Pullback(lambda heads: chosen(apply_pullback(pullback, heads))[:-1], wanted)
         else:
             results = kernel.run(values, self._ctx.is_host, None if values else self._ctx.jax_device)
         problem = lowered.problem(results)
@@ -242,6 +270,18 @@ class Executor:
             for array, value in zip(self.aux_arrays, results[count:]):
                 array._write(value)
         return self.outputs
+
+    def _differentiated(self, kernel: Kernel, wanted: tuple[int, ...], count: int) -> tuple[int, ...]:
+        """The arguments whose gradients the compiled program gives: the wanted ones, or all.
+
+        Executors of one symbol that want different gradients share a program that gives all of them, until one of
+        the sets has been asked for so often that a program of its own is worth compiling.
+        """
+        asked = kernel.asked
+        asked[wanted] = asked.get(wanted, 0) + 1
+        if len(asked) == 1 or asked[wanted] > _OFTEN or kernel.has_pullback(wanted, count):
+            return wanted
+        return tuple(i for i, array in enumerate(self.arg_arrays) if is_floating(to_dtype(array.dtype)))
 
     def _settle(self, train: bool, calls: int) -> None:
         """Let that many forward passes run in one tier of the engine."""

@@ -2,13 +2,14 @@
 
 The function takes ``(arguments..., auxiliary states..., [key])`` and returns ``(outputs..., new auxiliary
 states...)``, followed by one truth value for every node that raises for some indices: whether it would
-(``Lowered.problem`` turns them into an error). The key is raw key data; the n-th random node adds n to its counter, so every node draws its
-own numbers.
+(``Lowered.problem`` turns them into an error). The key is raw key data; the n-th random node adds n to its counter,
+so every node draws its own numbers.
 """
 
 from __future__ import annotations
 
 import collections
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -75,6 +76,12 @@ class Lowered:
     @property
     def uses_key(self) -> bool:
         return self.key_count > 0
+
+    @functools.cached_property
+    def structure(self) -> Any:
+        """Equal for graphs that compute the same under the same names; None where that cannot be said."""
+        found = _structure(self.graph)
+        return None if found is None else (found, self.train, tuple(sorted((self.overrides or {}).items())))
 
     def passes_whole_numbers(self, arguments: Sequence[int] = ()) -> bool:
         """Whether gradients have to pass through whole numbers, as MXNet's do and JAX's do not.
@@ -174,6 +181,20 @@ def lower(
     if found is None:
         found = graph.programs[key] = Lowered(graph, train, overrides, internals)
     return found
+
+
+def _structure(graph: Graph) -> Any:
+    position = {id(node): index for index, node in enumerate(graph.order)}
+    nodes = []
+    for node in graph.order:
+        if node.op is not None and (node.op.host or node.op.open_inputs):
+            return None
+        bodies = tuple(map(_structure, node.subgraphs))
+        if None in bodies:
+            return None
+        sources = tuple((position[id(source)], index) for source, index in node.inputs)
+        nodes.append((node.op, node.name, tuple(node.parsed.items()), sources, bodies))
+    return tuple(nodes), tuple((position[id(node)], index) for node, index in graph.entries)
 
 
 class Body:

@@ -84,7 +84,7 @@ class OpByOp:
                 if source in reached and is_number(values[index].dtype)
             )  # fmt: skip
             # As on the tape: whole numbers have a gradient only where they come from such, or from a cast.
-            whole = kernel.on_whole == "pass" or any(not is_floating(np.dtype(values[index].dtype)) for index in targets)
+            whole = kernel.on_whole == "pass" or not all(is_floating(np.dtype(values[i].dtype)) for i in targets)
             present = tuple(
                 index for index in range(step.count)
                 if (step.place, index) in table and (whole or is_floating(np.dtype(results[index].dtype)))

@@ -100,9 +100,8 @@ class Kernel:
     """
 
     __slots__ = (
-        "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "on_whole",
-        "primal",
-        "pulls", "source", "validate",
+        "_backwards", "_plans", "_pullbacks", "asked", "data_inputs", "fn", "host", "interpretable", "jitted", "name",
+        "on_whole", "primal", "pulls", "source", "validate",
     )  # fmt: skip
 
     def __init__(
@@ -126,6 +125,8 @@ class Kernel:
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
         self._pullbacks: dict[Any, Any] = {}
+        # How often each set of gradients was asked for (``Executor``).
+        self.asked: dict[tuple[int, ...], int] = {}
 
     def run(
         self, values: Sequence[Any], on_host: bool, device: Any = None, defer: bool = False
@@ -392,6 +393,10 @@ class Kernel:
             found.primal = self
             found.pulls = key
         return found
+
+    def has_pullback(self, wanted: tuple[int, ...], count: int) -> bool:
+        """Whether ``with_pullback`` has a program for these inputs."""
+        return (wanted, count) in self._pullbacks
 
     def with_pullback(self, values: Sequence[Any], wanted: tuple[int, ...], count: int) -> tuple[Any, Any]:
         """Run forward and keep its residuals: ``(results, pullback)``; the pullback is a pytree.

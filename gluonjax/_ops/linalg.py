@@ -1,8 +1,8 @@
 """Linear algebra on the matrices in the last two axes, in the manner of BLAS and LAPACK.
 
 Leading axes are batches. Symmetric inputs are read from one triangle (the lower one, where there is no
-choice); their gradients are symmetric, as MXNet's are. A matrix that cannot be factored gives NaN (MXNet raises, but only when the result is waited
-for).
+choice); their gradients are symmetric, as MXNet's are. A matrix that cannot be factored gives NaN (MXNet raises,
+but only when the result is waited for).
 """
 
 from __future__ import annotations

@@ -233,3 +233,36 @@ def test_positions_of_whole_numbers_leave_a_graph_compiled() -> None:
     lowered = executor._lowered(True)
     assert not lowered.passes_whole_numbers()
     assert (sym.Cast(index, dtype="float32") * 2).simple_bind(CPU, x=(2,))._lowered(True).passes_whole_numbers()
+
+
+def test_equal_symbols_share_their_programs() -> None:
+    def build(size: int, name: str = "fc") -> object:
+        net = sym.FullyConnected(sym.var("x"), num_hidden=size, name=name)
+        return net.simple_bind(CPU, x=(2, 3))
+
+    first, again, other, renamed = build(4), build(4), build(5), build(4, "dense")
+    assert first._kernel(True) is again._kernel(True)
+    assert first._kernel(True) is not first._kernel(False)
+    assert first._kernel(True) is not other._kernel(True)
+    assert first._kernel(True) is not renamed._kernel(True)
+
+
+def test_executors_that_want_different_gradients_agree() -> None:
+    """The second set of gradients compiles a program for all of them."""
+    random = np.random.RandomState(3)
+    x, w, b = (nd.array(random.normal(size=s)) for s in ((2, 8, 32, 32), (8, 8, 5, 5), (8,)))
+    net = sym.Convolution(sym.var("x"), sym.var("w"), sym.var("b"), num_filter=8, kernel=(5, 5), name="conv")
+    found = {}
+    for wanted in ("b", "w", "xw", "xwb", "b", "x", ""):
+        arrays = {"x": x, "w": w, "b": b}
+        gradients = {name: nd.ones(array.shape) * 7 for name, array in arrays.items()}
+        request = {name: "write" if name in wanted else "null" for name in arrays}
+        executor = net.bind(CPU, arrays, args_grad=gradients, grad_req=request)
+        executor.forward(is_train=True)
+        executor.backward(executor.outputs[0])
+        for name, gradient in gradients.items():
+            if name in wanted:
+                np.testing.assert_allclose(gradient.asnumpy(), found.setdefault(name, gradient.asnumpy()), rtol=1e-4)
+            else:
+                assert (gradient.asnumpy() == 7).all()
+    assert len(executor._kernel(True)._pullbacks) == 2
