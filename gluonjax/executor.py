@@ -527,7 +527,9 @@ class Executor:
             [fit(node, array) for node, array in zip(graph.auxiliary, self.aux_arrays)],  # type: ignore[misc]
             shapes,
         )
-        return Executor(bound, self._symbol, self._ctx, self._grad_req, self._group2ctx)
+        made = Executor(bound, self._symbol, self._ctx, self._grad_req, self._group2ctx)
+        made._monitor = self._monitor
+        return made
 
     # -- description -----------------------------------------------------------------------------------------
 

@@ -86,7 +86,8 @@ def gamma(x: Array) -> Array:
     below = lax.floor(x)
     odd = lax.rem(below, lax.full_like(x, 2)) != 0
     size = lax.exp(lax.lgamma(x))
-    value = lax.select((x < 0) & odd, -size, size)
+    # At -0 the pole has the other sign, as in C.
+    value = lax.select(((x < 0) & odd) | ((x == 0) & (lax.reciprocal(x) < 0)), -size, size)
     return lax.select((x < 0) & (x == below), lax.full_like(x, math.nan), value)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from gluonjax import nd, sym
 from gluonjax._base.devices import Context
 from gluonjax._base.errors import MXNetError
 from gluonjax.attribute import AttrScope
+from gluonjax.base import NDArrayHandle
 
 CPU = Context("cpu", 0)
 
@@ -266,3 +269,17 @@ def test_executors_that_want_different_gradients_agree() -> None:
             else:
                 assert (gradient.asnumpy() == 7).all()
     assert len(executor._kernel(True)._pullbacks) == 2
+
+
+def test_monitors_take_handles_and_survive_reshaping() -> None:
+    """Callbacks written for MXNet begin with a cast of what they get to an array handle."""
+    seen = {}
+
+    def callback(name: str, handle: object) -> None:
+        array = nd.NDArray(ctypes.cast(handle, NDArrayHandle), writable=False)  # type: ignore[arg-type]
+        seen[name] = array.shape
+
+    executor = sym.Activation(sym.var("x"), act_type="relu", name="act").simple_bind(CPU, x=(4, 3))
+    executor.set_monitor_callback(callback)
+    executor.reshape(x=(2, 3)).forward(is_train=False)
+    assert seen == {"act_output": (2, 3)}

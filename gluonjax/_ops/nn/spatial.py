@@ -172,8 +172,9 @@ def affine_grid(theta: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _check_target(name: str, shape: tuple[int, ...]) -> None:
+    # 1.9.1 does not look at what follows.
     check(
-        len(shape) == 2 and min(shape) > 0,
+        len(shape) >= 2 and min(shape[:2]) > 0,
         f"{name}: incorrect target_shape: {shape}, wanted two positive numbers (rows, columns)",
     )
 
@@ -197,7 +198,7 @@ def grid_generator(
             f"GridGenerator: affine matrix should be 2D in batch-6, got {data.shape}",
         )
         _check_target("GridGenerator", target_shape)
-        return affine_grid(data, target_shape)
+        return affine_grid(data, target_shape[:2])
     check(
         data.ndim == 4 and data.shape[1] == 2,
         f"GridGenerator: optical flow should be 4D in batch-2-y-x, got {data.shape}",
@@ -230,7 +231,7 @@ def spatial_transformer(
         f"SpatialTransformer: incorrect locolisation network shape[1], should be 6: got {loc.shape}",
     )
     _check_target("SpatialTransformer", target_shape)
-    return _sample(data, affine_grid(loc, target_shape))
+    return _sample(data, affine_grid(loc, target_shape[:2]))
 
 
 def _correlation_inputs(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:

@@ -102,6 +102,7 @@ KNOWN: tuple[Known, ...] = (
     Known("counts of inputs are filled in", LENIENT, text="Required parameter num_"),
     Known("attributes that global pooling does not use", LENIENT, op="Pooling.*", text="Parameter stride"),
     Known("the first number of an array", LENIENT, op=".*lamb_update_phase2|.*adamw_update"),
+    Known("eigenvalues of numbers that are not finite are not finite", LENIENT, op="_linalg_syevd", where=special),
     Known("LRN of any rank", LENIENT, op="LRN", text="dim == ndim|local size"),
     Known("labels and picture sizes are not inspected", LENIENT, op="_contrib_MultiBoxTarget|_contrib_Proposal"),
     Known("inputs that do not fit are refused where 1.9.1 reads past their ends", STRICT, op=(
@@ -123,6 +124,7 @@ KNOWN: tuple[Known, ...] = (
     Known("a target of one line or column has no step", WRONG, op="SpatialTransformer", text="grad"),
     Known("boxes without area", WRONG, op="_contrib_box_encode"),
     Known("sections=-1 is no number of sections", WRONG, op="_split_v2"),
+    Known("the mean of no pixels is 0", WRONG, op="_contrib_AdaptiveAvgPooling2D", where=empty),
     Known("norms of whole numbers", WRONG, op="norm", where=whole),
     Known("gradients at negative indices", WRONG, op="gather_nd", text="grad0", where=negative),
     Known("pictures of one channel are written", WRONG, op="_image_(adjust|random)_lighting", where=gray),
