@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import os
 import re
@@ -18,6 +19,7 @@ string_types = (str,)
 numeric_types = (float, int, np.generic)
 integer_types = (int, np.int32, np.int64)
 mx_real_t = np.float32
+NDArrayHandle = ctypes.c_void_p
 
 
 class NotImplementedForSymbol(MXNetError):
@@ -173,6 +175,7 @@ def c2pyerror(err_msg: str) -> tuple[str, str | None]:
 
 __all__ = [
     "MXNetError",
+    "NDArrayHandle",
     "NotImplementedForSymbol",
     "NotSupportedForSparseNDArray",
     "_Null",

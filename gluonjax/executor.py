@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from gluonjax._engine.merge import merge_equal
 from gluonjax._engine.op_by_op import OpByOp
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import Kernel, Pullback, apply_pullback
+from gluonjax._engine.tape import is_number
 from gluonjax._executor_monitor import Watch, values_of
 from gluonjax._ops.opdef import zero_grad
 from gluonjax.ndarray import _sparse_graph
@@ -41,7 +44,29 @@ NEEDS_HEAD = (
 # Graphs above these sizes keep residuals from the start; smaller ones may be interpreted and differentiated
 # later.
 _MANY_NODES = 300
+# Steps after which a set of wanted gradients gets a program of its own.
+_OFTEN = 50
 _MANY_ELEMENTS = 1_000_000
+
+
+# Symbols that are built anew with the same names (unrolled cells, say) compute the same: their programs are shared.
+_MOST_SHARED = 64
+_shared: collections.OrderedDict[Any, Kernel] = collections.OrderedDict()
+
+
+def _kernel_of(name: str, lowered: Lowered) -> Kernel:
+    """The kernel of a graph's function, or that of an equal graph."""
+    try:
+        found = None if lowered.structure is None else _shared.get((name, lowered.internals is None, lowered.structure))
+    except TypeError:  # an attribute that cannot be compared
+        return Kernel(name, lowered.__call__, host=lowered.host)
+    if found is None:
+        found = Kernel(name, lowered.__call__, host=lowered.host)
+        if lowered.structure is not None:
+            _shared[name, lowered.internals is None, lowered.structure] = found
+            while len(_shared) > _MOST_SHARED:
+                _shared.popitem(last=False)
+    return found
 
 
 @dataclass
@@ -158,8 +183,7 @@ class Executor:
             programs = self._bound.graph.programs
             mine = programs.get(("kernel", id(lowered)))
             if mine is None:
-                mine = Kernel(self._symbol.name or "graph", lowered.__call__, host=lowered.host)
-                programs[("kernel", id(lowered))] = mine
+                mine = programs[("kernel", id(lowered))] = _kernel_of(self._symbol.name or "graph", lowered)
             self._kernels[train, internals, edits.count] = mine
         return mine
 
@@ -182,6 +206,17 @@ class Executor:
             if request != "null" and gradient is not None and is_floating(to_dtype(array.dtype))
         )
 
+    def _whole(self) -> tuple[int, ...]:
+        """Positions of the arguments of whole numbers that have a gradient array."""
+        return tuple(
+            index
+            for index, (array, gradient, request) in enumerate(
+                zip(self.arg_arrays, self.grad_arrays, self._grad_req)
+            )
+            if request != "null" and gradient is not None and is_number(to_dtype(array.dtype))
+            and not is_floating(to_dtype(array.dtype))
+        )  # fmt: skip
+
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
         """Compute the outputs.
 
@@ -197,6 +232,10 @@ class Executor:
         count = lowered.output_count
         self._pullback = None
         wanted = self._wanted() if train else ()
+        whole = self._whole() if train else ()
+        by_parts = recorder.op_by_op or (train and lowered.passes_whole_numbers(whole))
+        if by_parts:
+            wanted = tuple(sorted((*wanted, *whole)))
         watch = self._monitor
         if watch is not None and not wanted:
             shown = self._lowered(train, True)
@@ -204,24 +243,45 @@ class Executor:
             assert shown.internals is not None
             entries = [(id(node), index) for node, index in shown.internals.entries]
             watch.forward(self._bound.graph, dict(zip(entries, results[count + len(self.aux_arrays) :])))
-        elif watch is not None or recorder.op_by_op:
-            # Watched and timed training steps run operator by operator, so that backward has parts to show.
+        elif watch is not None or by_parts:
+            # Watched and timed training steps run operator by operator, so that backward has parts to show; so do
+            # graphs in which gradients pass through whole numbers.
             parts = OpByOp(lowered, values, self._ctx.is_host)
             results = parts.forward()
             if watch is not None:
                 watch.forward(self._bound.graph, values_of(parts, self._bound.graph, values))
             seen = None if watch is None else watch.backward
-            self._pullback = Pullback(functools.partial(parts.backward, wanted=wanted, seen=seen))
+            self._pullback = Pullback(functools.partial(parts.backward, wanted=wanted, seen=seen), wanted)
         elif wanted and self._keeps_residuals(kernel, values):
-            results, self._pullback = kernel.with_pullback(values, wanted, count)
+            differentiated = self._differentiated(kernel, wanted, count)
+            results, self._pullback = kernel.with_pullback(values, differentiated, count)
+            if differentiated != wanted:
+                chosen = operator.itemgetter(*map(differentiated.index, wanted), 0)
+                pullback = self._pullback
+                self._pullback = Pullback(lambda heads: chosen(apply_pullback(pullback, heads))[:-1], wanted)
         else:
             results = kernel.run(values, self._ctx.is_host, None if values else self._ctx.jax_device)
+        problem = lowered.problem(results)
+        if problem is not None:
+            results = kernel.fail(problem, values)
         self._values, self._trained = values, train
         self._show(results[:count])
         if train:
             for array, value in zip(self.aux_arrays, results[count:]):
                 array._write(value)
         return self.outputs
+
+    def _differentiated(self, kernel: Kernel, wanted: tuple[int, ...], count: int) -> tuple[int, ...]:
+        """The arguments whose gradients the compiled program gives: the wanted ones, or all.
+
+        Executors of one symbol that want different gradients share a program that gives all of them, until one of
+        the sets has been asked for so often that a program of its own is worth compiling.
+        """
+        asked = kernel.asked
+        asked[wanted] = asked.get(wanted, 0) + 1
+        if len(asked) == 1 or asked[wanted] > _OFTEN or kernel.has_pullback(wanted, count):
+            return wanted
+        return tuple(i for i, array in enumerate(self.arg_arrays) if is_floating(to_dtype(array.dtype)))
 
     def _settle(self, train: bool, calls: int) -> None:
         """Let that many forward passes run in one tier of the engine."""
@@ -245,11 +305,16 @@ class Executor:
             table[name][:] = array
 
     def _keeps_residuals(self, kernel: Kernel, values: Sequence[Any]) -> bool:
-        if kernel.host or any(not is_floating(d) for d in self._output_dtypes(values)):
+        if kernel.host:
             return False
-        if not self._ctx.is_host or len(self._bound.graph.order) > _MANY_NODES:
-            return True
-        return sum(value.size for value in values) > _MANY_ELEMENTS or not kernel.interprets(values)
+        large = (
+            not self._ctx.is_host
+            or len(self._bound.graph.order) > _MANY_NODES
+            or sum(value.size for value in values) > _MANY_ELEMENTS
+        )
+        if not large and kernel.interprets(values):
+            return False
+        return all(is_floating(dtype) for dtype in self._output_dtypes(values))
 
     def _output_dtypes(self, values: Sequence[Any]) -> tuple[np.dtype, ...]:
         programs = self._bound.graph.programs
@@ -274,6 +339,8 @@ class Executor:
             self.forward(is_train)
         values, outputs, wanted = self._values, self.outputs, self._wanted()
         assert values is not None
+        if isinstance(self._pullback, Pullback) and self._pullback.wanted is not None:
+            wanted = self._pullback.wanted
         heads = self._heads(out_grads, outputs, values)
         self._clear_whole_number_gradients()
         if not wanted:
@@ -322,6 +389,9 @@ class Executor:
             if grad is None:
                 if is_floating(dtype) and self._wanted() and self._head_needed(index):
                     raise MXNetError(NEEDS_HEAD)
+                if not is_floating(dtype) and isinstance(self._pullback, Pullback):
+                    heads.append(None)  # outputs of whole numbers do not disturb those that are losses
+                    continue
                 heads.append(np.ones(output.shape, dtype) if self._ctx.is_host else _ones(output))
                 continue
             if grad.shape != output.shape:
@@ -457,7 +527,9 @@ class Executor:
             [fit(node, array) for node, array in zip(graph.auxiliary, self.aux_arrays)],  # type: ignore[misc]
             shapes,
         )
-        return Executor(bound, self._symbol, self._ctx, self._grad_req, self._group2ctx)
+        made = Executor(bound, self._symbol, self._ctx, self._grad_req, self._group2ctx)
+        made._monitor = self._monitor
+        return made
 
     # -- description -----------------------------------------------------------------------------------------
 

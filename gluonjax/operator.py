@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import ctypes
 import functools
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +20,16 @@ from gluonjax._legacy_operator import NDArrayOp, NumpyOp, PythonOp
 from gluonjax._ops import custom as _custom
 from gluonjax._ops import registry
 from gluonjax.autograd import _ModeScope
+from gluonjax.base import NDArrayHandle
 from gluonjax.context import Context, cpu, current_context
 from gluonjax.ndarray.ndarray import NDArray, wrap
 from gluonjax.ndarray.sparse import sparse_handle
 from gluonjax.util import is_np_array as is_np_array
 
+# ctypes and NDArrayHandle: monitors in old scripts have them from ``from mxnet.operator import *``.
 __all__ = [
-    "CustomOp", "CustomOpProp", "NDArray", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp",
-    "get_all_registered_operators", "get_operator_arguments", "register",
+    "CustomOp", "CustomOpProp", "NDArray", "NDArrayHandle", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp",
+    "ctypes", "get_all_registered_operators", "get_operator_arguments", "register",
 ]  # fmt: skip
 
 OperatorArguments = collections.namedtuple("OperatorArguments", ["narg", "names", "types"])

@@ -1,24 +1,29 @@
 """A graph as one pure function of arrays: what executors, hybridized blocks and modules compile.
 
 The function takes ``(arguments..., auxiliary states..., [key])`` and returns ``(outputs..., new auxiliary
-states...)``. The key is raw key data; the n-th random node adds n to its counter, so every node draws its
-own numbers.
+states...)``, followed by one truth value for every node that raises for some indices: whether it would
+(``Lowered.problem`` turns them into an error). The key is raw key data; the n-th random node adds n to its counter,
+so every node draws its own numbers.
 """
 
 from __future__ import annotations
 
 import collections
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jax.experimental.xla_metadata import set_xla_metadata
 
 from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._engine import inflight, lazy
 from gluonjax._engine.graph import Graph, Node, edits
-from gluonjax._ops.opdef import Attrs
+from gluonjax._ops.indexing_points import outside, says_outside
+from gluonjax._ops.opdef import Attrs, same_dtypes, zero_grad
 from gluonjax._ops.random import VALUE_CHECKS
 from gluonjax._ops.rules import same_shape
 
@@ -57,6 +62,8 @@ class Lowered:
         self.internals = graph.internals() if internals else None
         steps, self.key_count = _steps(graph, train, overrides or {})
         self.steps = steps
+        self._whole: dict[tuple[int, ...], bool] = {}
+        self.guards = [step for step in steps if step.guarded]
         self.host = any(step.node.op.host for step in steps if step.node.op is not None)
         position = {id(node): index for index, node in enumerate(graph.order)}
         self._arguments = [position[id(node)] for node in graph.arguments]
@@ -69,6 +76,43 @@ class Lowered:
     @property
     def uses_key(self) -> bool:
         return self.key_count > 0
+
+    @functools.cached_property
+    def structure(self) -> Any:
+        """Equal for graphs that compute the same under the same names; None where that cannot be said."""
+        found = _structure(self.graph)
+        return None if found is None else (found, self.train, tuple(sorted((self.overrides or {}).items())))
+
+    def passes_whole_numbers(self, arguments: Sequence[int] = ()) -> bool:
+        """Whether gradients have to pass through whole numbers, as MXNet's do and JAX's do not.
+
+        They do where such values are outputs or become floating point again. Then the graph is differentiated one
+        operator at a time (``OpByOp``). Whole numbers that only say positions (``take``, ``pick``) do not count.
+
+        Args:
+            arguments: positions of the arguments that are whole numbers and want a gradient.
+        """
+        key = tuple(arguments)
+        found = self._whole.get(key)
+        if found is None:
+            found = self._whole[key] = self._find_whole(key)
+        return found
+
+    def _find_whole(self, arguments: Sequence[int]) -> bool:
+        whole = {(self._arguments[index], 0) for index in arguments}
+        for step in self.steps:
+            op, attrs = step.node.op, step.node.parsed
+            if op is None or op.grad is zero_grad or op.on_whole == "zero" or op.dtypes is not same_dtypes:
+                continue
+            reached = any(source in whole for source in step.sources)
+            if op.on_whole == "pass":
+                if np.dtype(attrs["dtype"]).kind in "iu":
+                    whole.add((step.place, 0))
+                elif reached:
+                    return True
+            elif reached:
+                whole.update((step.place, index) for index in range(step.count))
+        return any(place in whole for place in self._outputs)
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The pure function. Trace it with 64-bit types enabled (``jax.enable_x64(True)``)."""
@@ -102,11 +146,30 @@ class Lowered:
             table[place] = (value,)
         # Every reader sees the states of before this step; of several writers the last one counts.
         states = {place: table[place][0] for place in self._auxiliary}
+        flags = []
         for step in self.steps:
             step.run(table, states, key, call)
+            if step.guarded:
+                operands = [table[place][index] for place, index in step.sources]
+                flags.append(outside(step.node.op.name, step.node.parsed, operands))  # type: ignore[union-attr]
         outputs = tuple(table[place][index] for place, index in self._outputs)
         internals = tuple(table[place][index] for place, index in self._internals)
-        return outputs + tuple(states[place] for place in self._auxiliary) + internals
+        return outputs + tuple(states[place] for place in self._auxiliary) + internals + tuple(flags)
+
+    def problem(self, results: Sequence[Any]) -> MXNetError | None:
+        """What is wrong with results of the function, where an index lay outside of its array."""
+        if not self.guards:
+            return None
+        flags = results[-len(self.guards) :]
+        for step, flag in zip(self.guards, flags):
+            flag = lazy.force(flag)
+            if not isinstance(flag, Tracer) and type(flag) is not inflight.Failed and np.asarray(flag):
+                node = step.node
+                return OperatorError(
+                    f"Error in operator {node.name}: {node.op.name}: "  # type: ignore[union-attr]
+                    f"take operator contains indices out of bound (axis {node.parsed.axis}, mode='raise')"
+                )
+        return None
 
 
 def lower(
@@ -118,6 +181,20 @@ def lower(
     if found is None:
         found = graph.programs[key] = Lowered(graph, train, overrides, internals)
     return found
+
+
+def _structure(graph: Graph) -> Any:
+    position = {id(node): index for index, node in enumerate(graph.order)}
+    nodes = []
+    for node in graph.order:
+        if node.op is not None and (node.op.host or node.op.open_inputs):
+            return None
+        bodies = tuple(map(_structure, node.subgraphs))
+        if None in bodies:
+            return None
+        sources = tuple((position[id(source)], index) for source, index in node.inputs)
+        nodes.append((node.op, node.name, tuple(node.parsed.items()), sources, bodies))
+    return tuple(nodes), tuple((position[id(node)], index) for node, index in graph.entries)
 
 
 class Body:
@@ -160,7 +237,7 @@ def bodies_of(node: Node, train: bool) -> tuple[Body, ...]:
 class _Step:
     """One node's call inside the function."""
 
-    __slots__ = ("count", "fn", "joins", "kernel", "labels", "mutated", "node", "number", "place", "sources")
+    __slots__ = ("count", "fn", "guarded", "joins", "kernel", "labels", "mutated", "node", "number", "place", "sources")
 
     def __init__(
         self,
@@ -179,6 +256,8 @@ class _Step:
         # Runs this node alone; made by who needs it.
         self.kernel: Any = None
         self.count = node.output_count
+        # Whether the function says of this node that indices lay outside.
+        self.guarded = says_outside(node.op.name, node.parsed)  # type: ignore[union-attr]
         self.labels = node.input_labels
         # (which state, which of the results) for every rewritten input that is a variable
         self.mutated = [

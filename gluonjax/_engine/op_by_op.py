@@ -13,6 +13,7 @@ from gluonjax._engine.graph import Node
 from gluonjax._engine.lower import Lowered
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import ADD, Kernel
+from gluonjax._engine.tape import is_number
 from gluonjax._ops.opdef import zero_grad
 
 Seen = Callable[[Node, Sequence[Any], Sequence[Any], Mapping[int, Any]], None]
@@ -42,7 +43,8 @@ class OpByOp:
     def _run_step(self, step: Any, values: list[Any]) -> Sequence[Any]:
         kernel = step.kernel
         if kernel is None:
-            kernel = step.kernel = Kernel(step.node.op.name, step.fn, host=step.node.op.host)
+            op = step.node.op
+            kernel = step.kernel = Kernel(op.name, step.fn, host=op.host, on_whole=op.on_whole)
         results = kernel.run(values, self._on_host)
         self._calls.append((step, kernel, values, results))
         return results
@@ -75,15 +77,20 @@ class OpByOp:
             if step.node.op.grad is not zero_grad and any(source in reached for source in step.sources):
                 reached.update((step.place, index) for index in range(step.count))
         for step, kernel, values, results in reversed(self._calls):
-            present = tuple(
-                index for index in range(step.count)
-                if (step.place, index) in table and is_floating(np.dtype(results[index].dtype))
-            )  # fmt: skip
+            if (step.place, 0) not in reached:
+                continue
             targets = tuple(
                 index for index, source in enumerate(step.sources)
-                if source in reached and is_floating(np.dtype(values[index].dtype))
+                if source in reached and is_number(values[index].dtype)
             )  # fmt: skip
-            if not present or not targets or (step.place, 0) not in reached:
+            # As on the tape: whole numbers have a gradient only where they come from such, or from a cast.
+            whole = kernel.on_whole == "pass" or not all(is_floating(np.dtype(values[i].dtype)) for i in targets)
+            present = tuple(
+                index for index in range(step.count)
+                if (step.place, index) in table and (whole or is_floating(np.dtype(results[index].dtype)))
+                and is_number(results[index].dtype)
+            )  # fmt: skip
+            if not present or not targets:
                 continue
             pull = kernel.backward(targets, present, len(values))
             gradients = pull.run([*values, *(table[step.place, index] for index in present)], self._on_host)

@@ -23,6 +23,7 @@ from gluonjax._engine import inflight, lazy
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy
 from gluonjax._engine.profile import recorder
+from gluonjax._ops.opdef import OnWhole
 
 ndarray = np.ndarray
 enable_x64 = jax.enable_x64
@@ -102,17 +103,18 @@ class Kernel:
         host: runs on concrete NumPy values, never compiled.
         data_inputs: how many of the leading inputs are data; the rest are positions. None: all are data.
         source: what the kernel was made from, for ``autograd.get_symbol``; opaque here.
+        on_whole: what the gradient with respect to whole numbers is (``OpDef.on_whole``).
     """
 
     __slots__ = (
-        "_backwards", "_plans", "_pullbacks", "data_inputs", "fn", "host", "interpretable", "jitted", "name", "primal",
-        "pulls", "source", "validate",
+        "_backwards", "_plans", "_pullbacks", "asked", "data_inputs", "fn", "host", "interpretable", "jitted", "name",
+        "on_whole", "primal", "pulls", "source", "validate",
     )  # fmt: skip
 
     def __init__(
         self, name: str, fn: Callable[..., tuple[Any, ...]], validate: Callable[[Sequence[Any]], None] | None = None,
         interpretable: bool = True, host: bool = False, source: Any = None,
-        data_inputs: int | None = None,
+        data_inputs: int | None = None, on_whole: OnWhole = "derive",
     ) -> None:  # fmt: skip
         self.name = name
         self.fn = fn
@@ -126,9 +128,12 @@ class Kernel:
         # Of a backward: the inputs that get gradients, the results that have head gradients, the number of inputs.
         self.pulls: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
         self.data_inputs = data_inputs
+        self.on_whole = on_whole
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
         self._pullbacks: dict[Any, Any] = {}
+        # How often each set of gradients was asked for (``Executor``).
+        self.asked: dict[tuple[int, ...], int] = {}
 
     def run(
         self, values: Sequence[Any], on_host: bool, device: Any = None, defer: bool = False
@@ -368,9 +373,13 @@ class Kernel:
         key = (wanted, present, arity)
         found = self._backwards.get(key)
         if found is None:
-            fn, data_inputs = self.fn, self.data_inputs
+            fn, data_inputs, on_whole = self.fn, self.data_inputs, self.on_whole
 
             def pull(*values: Any) -> tuple[Any, ...]:
+                if on_whole == "pass":
+                    return (values[1].astype(values[0].dtype),)
+                if on_whole == "zero" and any(_is_whole(values[index]) for index in wanted):
+                    return tuple(values[index] * 0 for index in wanted)
                 inputs, heads = values[:arity], values[arity:]
                 dtypes = [getattr(inputs[index], "dtype", None) for index in wanted]
                 if any(_is_whole(value) for value in (*heads, *(inputs[index] for index in wanted))):
@@ -395,6 +404,10 @@ class Kernel:
             found.primal = self
             found.pulls = key
         return found
+
+    def has_pullback(self, wanted: tuple[int, ...], count: int) -> bool:
+        """Whether ``with_pullback`` has a program for these inputs."""
+        return (wanted, count) in self._pullbacks
 
     def with_pullback(self, values: Sequence[Any], wanted: tuple[int, ...], count: int) -> tuple[Any, Any]:
         """Run forward and keep its residuals: ``(results, pullback)``; the pullback is a pytree.
@@ -460,12 +473,20 @@ _apply_jitted = Jitted(_apply)
 
 
 class Pullback:
-    """A pullback that is no compiled program: called with the head gradients."""
+    """A pullback that is no compiled program: called with the head gradients.
 
-    __slots__ = ("run",)
+    Args:
+        run: from the head gradients to gradients.
+        wanted: which values they belong to, where that is not said elsewhere.
+    """
 
-    def __init__(self, run: Callable[[tuple[Any, ...]], Sequence[Any]]) -> None:
+    __slots__ = ("run", "wanted")
+
+    def __init__(
+        self, run: Callable[[tuple[Any, ...]], Sequence[Any]], wanted: tuple[int, ...] | None = None
+    ) -> None:
         self.run = run
+        self.wanted = wanted
 
 
 def apply_pullback(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:

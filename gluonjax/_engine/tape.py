@@ -34,6 +34,11 @@ _FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.flo
 _NUMBERS = _FLOATS | {np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64)}
 
 
+def is_number(dtype: Any) -> bool:
+    """True for the types that MXNet gives gradients to: all but truth values."""
+    return dtype in _NUMBERS
+
+
 @final
 class Leaf:
     """A variable: where its gradient goes. ``req`` is 'write', 'add' or 'null'."""
@@ -93,8 +98,10 @@ def wanted_inputs(values: Sequence[Any], parents: Sequence[Any], floats_only: bo
 
 
 def follows(node: Node, dtype: Any) -> bool:
-    """Whether a result of this type is on the tape: whole numbers only where they come from whole numbers."""
-    return dtype in _FLOATS or any(node.values[i].dtype not in _FLOATS for i in node.wanted)
+    """Whether a result of this type is on the tape: whole numbers only where they come from such, or from a cast."""
+    if dtype in _FLOATS or node.zero or (node.kernel is not None and node.kernel.on_whole == "pass"):
+        return True
+    return any(node.values[i].dtype not in _FLOATS for i in node.wanted)
 
 
 class Tracked:
@@ -197,7 +204,8 @@ def _zero_leaves(parents: list[Any], found: dict[Any, Tracked]) -> None:
         if type(parent) is Leaf:
             if parent not in found and parent.buffer is not None:
                 value = parent.buffer._raw
-                found[parent] = Tracked(_zeros(value.shape, value.dtype, parent.buffer._cell.ctx.is_host))
+                on_host = parent.buffer._cell.ctx.is_host
+                found[parent] = Tracked((np if on_host else jnp).zeros(value.shape, value.dtype))
         elif parent is not None and parent.node.number not in seen:
             seen.add(parent.node.number)
             parents.extend(parent.node.parents)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gluonjax._base.errors import OperatorError
+from gluonjax._base.scopes import modes
 
 # (least, greatest); None where there is no bound.
 Bounds = tuple[float | None, float | None]
@@ -42,6 +43,10 @@ BOUNDS: Mapping[str, Mapping[str, Bounds]] = {
     "ftml_update": {"beta1": _FRACTION, "beta2": _FRACTION},
 }  # fmt: skip
 
+# Counts that must not be 0: outside of NumPy mode 0 is a size that nobody knows. (Test: _ops samples of tile.)
+_NO_ZEROS: Mapping[str, str] = {"tile": "reps"}
+BOUNDED = frozenset((*BOUNDS, *_NO_ZEROS))
+
 
 def check_bounds(op: str, attrs: Mapping[str, Any], where: str = "") -> None:
     """Raise OperatorError for an attribute whose value is out of bounds."""
@@ -54,3 +59,9 @@ def check_bounds(op: str, attrs: Mapping[str, Any], where: str = "") -> None:
                 f"should be greater equal to {least}"
             )  # fmt: skip
             raise OperatorError(f"{op}: value {value} for Parameter {name} {limit}{where}")
+    name = _NO_ZEROS.get(op)
+    if name is not None and not modes.np_shape and 0 in attrs[name]:
+        raise OperatorError(
+            f"{op}: {name}={attrs[name]} gives an array without elements, which outside of NumPy mode "
+            f"(gluonjax.util.np_shape) is a shape that is not known{where}"
+        )

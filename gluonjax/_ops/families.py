@@ -19,7 +19,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from gluonjax._base.attrs import Traced
 from gluonjax._base.dtypes import is_floating
-from gluonjax._ops.opdef import check, operator
+from gluonjax._ops.opdef import OnWhole, check, operator
 from gluonjax._ops.rules import same_shape
 
 FLOAT32, FLOAT64, INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
@@ -35,6 +35,7 @@ class Row:
     aliases: tuple[str, ...] = ()
     grad: Any = None
     takes_bool: bool = False
+    on_whole: OnWhole = "derive"
 
 
 def is_half(dtype: np.dtype) -> bool:
@@ -232,4 +233,4 @@ def _bind(
 
 def _register(row: Row, function: Callable[..., Array], result: str, unify: Any = same_shape) -> None:
     function.__doc__ = f"{function.__doc__}\nReturns:\n    {result}"
-    operator(row.name, aliases=row.aliases, grad=row.grad, unify=unify)(function)
+    operator(row.name, aliases=row.aliases, grad=row.grad, unify=unify, on_whole=row.on_whole)(function)

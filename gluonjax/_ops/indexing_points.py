@@ -2,7 +2,8 @@
 
 Where MXNet raises for an index outside of the array (``gather_nd``, and ``take`` with ``mode='raise'``),
 ``bounds_problem`` tells the engine what is wrong with concrete indices before it runs the operator. Under a
-trace such indices clip on reading and are dropped on writing.
+trace such indices clip on reading and are dropped on writing; a compiled graph with a ``take`` of ``mode='raise'``
+also computes whether they were (``outside``), and the engine makes its results raise.
 """
 
 from __future__ import annotations
@@ -153,6 +154,10 @@ def index_copy(old_tensor: Array, index_vector: Array, new_tensor: Array) -> Arr
         f"index_copy: wanted an index vector (m,) and new rows (m, ...), got {index_vector.shape} and "
         f"{new_tensor.shape} for {old_tensor.shape}",
     )
+    check(
+        new_tensor.shape[0] <= old_tensor.shape[0],
+        f"index_copy: {new_tensor.shape[0]} new rows are more than the {old_tensor.shape[0]} rows that there are",
+    )
     positions = lax.expand_dims(whole_numbers(index_vector), (1,))
     return _scatter_positions(old_tensor, positions, new_tensor, add=False)
 
@@ -240,6 +245,21 @@ def bounds_problem(name: str, attrs: Attrs, inputs: Sequence[Any]) -> str | None
                     f"{name}: index {outside.flat[0]:.0f} is out of bounds for axis {axis} with size {size}"
                 )
     return None
+
+
+def outside(name: str, attrs: Attrs, inputs: Sequence[Any]) -> Any:
+    """Whether an index lies outside, as one truth value of traced or concrete inputs.
+
+    For ``take`` with ``mode='raise'``; in compiled graphs the others clip or drop such indices.
+    """
+    size = inputs[0].shape[attrs.axis]
+    indices = inputs[1]
+    return ((indices >= 0) & (indices < size)).all() ^ True  # NaN is outside too
+
+
+def says_outside(name: str, attrs: Attrs) -> bool:
+    """Whether an operator with these attributes raises in compiled graphs too, when its results are read."""
+    return name == "take" and attrs.mode == "raise"
 
 
 # Operators for which ``bounds_problem`` may have something to say.

@@ -1,8 +1,8 @@
 """Linear algebra on the matrices in the last two axes, in the manner of BLAS and LAPACK.
 
-Leading axes are batches. Symmetric inputs are read from their lower triangle; their gradients are symmetric,
-as MXNet's are. A matrix that cannot be factored gives NaN (MXNet raises, but only when the result is waited
-for).
+Leading axes are batches. Symmetric inputs are read from one triangle (the lower one, where there is no
+choice); their gradients are symmetric, as MXNet's are. A matrix that cannot be factored gives NaN (MXNet raises,
+but only when the result is waited for).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _vector_of_numbers(values: Array) -> Array:
 
 
 def _scaled(values: Array, factor: float) -> Array:
-    return values if factor == 1 else values * factor
+    return values if factor == 1 else (values * factor).astype(values.dtype)
 
 
 def _rows_last_but_one(name: str, axis: int, *arrays: Array) -> tuple[list[Array], int]:
@@ -171,7 +171,9 @@ def potrf(A: Array, *, lower: bool = True) -> Array:
         The triangular L with ``L @ L.T = A``, or U with ``U.T @ U = A``.
     """
     _check_square("_linalg_potrf", A)
-    factor = lax.linalg.cholesky(_symmetric(A), symmetrize_input=False)
+    # The triangle that is read is the one that is asked for.
+    matrix = _symmetric(A) if lower else _swap(_symmetric(A))
+    factor = lax.linalg.cholesky(matrix, symmetrize_input=False)
     return factor if lower else _swap(factor)
 
 

@@ -156,7 +156,7 @@ register_elementwise(
         ),
         Row("_grad_add", lax.add, "Add two gradients (used where several paths meet)."),
         Row("_scatter_elemwise_div", divide, "Divide where lhs is stored; dense arrays everywhere."),
-        Row("_mod", modulo, "Remainder with the sign of the divisor.", ("_Mod",)),
+        Row("_mod", modulo, "Remainder with the sign of the divisor.", ("_Mod",), on_whole="zero"),
         Row("_power", power, "Raise lhs to the power rhs.", ("_Power",)),
         Row("_hypot", hypotenuse, "The hypotenuse of a right triangle with legs lhs and rhs.", ("_Hypot",)),
         Row(
@@ -204,7 +204,7 @@ register_broadcast(
             "Divide with broadcasting; whole numbers are cut off toward zero.",
             ("_sparse_broadcast_div",),
         ),
-        Row("broadcast_mod", modulo, "Remainder with the sign of the divisor, with broadcasting."),
+        Row("broadcast_mod", modulo, "Remainder with the sign of the divisor, with broadcasting.", on_whole="zero"),
         Row("broadcast_power", power, "Raise lhs to the power rhs, with broadcasting."),
         Row("broadcast_hypot", hypotenuse, "The hypotenuse of legs lhs and rhs, with broadcasting."),
         Row(

@@ -86,7 +86,8 @@ def gamma(x: Array) -> Array:
     below = lax.floor(x)
     odd = lax.rem(below, lax.full_like(x, 2)) != 0
     size = lax.exp(lax.lgamma(x))
-    value = lax.select((x < 0) & odd, -size, size)
+    # At -0 the pole has the other sign, as in C.
+    value = lax.select(((x < 0) & odd) | ((x == 0) & (lax.reciprocal(x) < 0)), -size, size)
     return lax.select((x < 0) & (x == below), lax.full_like(x, math.nan), value)
 
 
@@ -322,7 +323,7 @@ def _limit(bound: Any, dtype: np.dtype) -> Array:
     return lax.convert_element_type(bound, dtype)
 
 
-@operator("Cast", aliases=("cast", "_npi_cast", "_npx_cast"), unify=same_shape)
+@operator("Cast", aliases=("cast", "_npi_cast", "_npx_cast"), unify=same_shape, on_whole="pass")
 def cast(data: Array, *, dtype: DType) -> Array:
     """Convert to another data type; whole-number targets cut the fraction off.
 

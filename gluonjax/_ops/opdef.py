@@ -26,9 +26,10 @@ from jax import lax
 
 from gluonjax._base.attrs import TRACED, AttributeTextError, Kind, kind_of
 from gluonjax._base.errors import MXNetError, OperatorError, did_you_mean
-from gluonjax._ops.bounds import BOUNDS, check_bounds
+from gluonjax._ops.bounds import BOUNDED, check_bounds
 
 Shape = tuple[int | None, ...]
+OnWhole = Literal["derive", "zero", "pass"]
 
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class OpDef:
     attr_table: Mapping[str, Attr] = field(repr=False)
     traced: tuple[str, ...] = ()
     bodies: Any = None  # control flow: ``(attrs, number of inputs) -> tuple[Ports, ...]``, one for each subgraph
+    on_whole: OnWhole = "derive"  # what the gradient with respect to whole numbers is
     open_inputs: bool = False  # which inputs there are is said by ``active_inputs`` alone (Custom)
 
     @functools.cached_property
@@ -163,7 +165,7 @@ class OpDef:
                 )
             else:
                 parsed[attr.name] = attr.default
-        if self.name in BOUNDS:
+        if self.name in BOUNDED:
             check_bounds(self.name, parsed, where)
         return parsed
 
@@ -308,6 +310,7 @@ def operator(
     variable_attrs: Mapping[str, Mapping[str, str]] | None = None,
     host: bool = False,
     heavy: bool = False,
+    on_whole: OnWhole = "derive",
     bodies: Callable[[Attrs, int], tuple[Ports, ...]] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a pure JAX function as the MXNet operator ``name``; return the function unchanged.
@@ -333,6 +336,9 @@ def operator(
         host: runs eagerly on concrete NumPy values; its output shape depends on values (``boolean_mask``).
         bodies: how inputs and outputs are connected with those of the subgraphs (``control_flow.py``); the function
             then has the keyword ``subgraphs``.
+        on_whole: the gradient with respect to whole numbers, which JAX does not differentiate and MXNet does:
+            ``derive``: as if they were floating point; ``zero``; ``pass``: the head's, in the input's type, also
+            where the result alone is whole numbers (Cast).
         heavy: recording keeps residuals instead of recomputing the forward in the backward (RNN, scans).
     """
     from gluonjax._ops import registry  # registry imports OpDef for its types
@@ -342,6 +348,7 @@ def operator(
             name, fn, aliases=aliases, variadic=variadic, outputs=outputs, visible=visible, active=active_inputs,
             mutates=mutates,
             rest=dict(param_shapes=param_shapes, unify=unify, grad=grad, host=host, heavy=heavy, bodies=bodies,
+                      on_whole=on_whole,
                       dtypes={"same": same_dtypes, "free": free_dtypes}.get(dtypes, dtypes)  # type: ignore[arg-type]
                       , variable_attrs=variable_attrs or {}),
         )  # fmt: skip

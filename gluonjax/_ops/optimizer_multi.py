@@ -278,16 +278,20 @@ def multi_mp_lamb_update(
         lower_bound=lower_bound, upper_bound=upper_bound, num_tensors=num_tensors))  # fmt: skip
 
 
-@operator("multi_sum_sq", variadic="num_arrays", dtypes="free", grad=zero_grad)
+@operator("multi_sum_sq", variadic="num_arrays", grad=zero_grad)
 def multi_sum_sq(*data: Array, num_arrays: int | None = None) -> Array:
     """The sum of squares of each array.
 
     Args:
-        data: arrays of any shapes.
+        data: arrays of any shapes and of one floating type.
 
     Returns:
         float32 (number of arrays,).
     """
+    check(
+        jnp.issubdtype(data[0].dtype, jnp.floating),
+        f"multi_sum_sq: This operation only support floating point types, not {data[0].dtype}",
+    )
     return jnp.stack([jnp.sum(lax.square(array.astype(FLOAT32))) for array in data])
 
 

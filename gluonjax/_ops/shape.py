@@ -19,12 +19,13 @@ from gluonjax._ops.shape_rules import (
     normalize_axes,
     normalize_axis,
     permuted,
+    same_size,
 )
 
 INT64 = np.dtype(np.int64)
 
 
-@operator("Reshape", aliases=("reshape",))
+@operator("Reshape", aliases=("reshape",), unify=same_size)
 def reshape(
     data: Array,
     *,

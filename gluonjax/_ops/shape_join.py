@@ -234,11 +234,11 @@ def repeat(data: Array, *, repeats: int, axis: int | None = None) -> Array:
         MXNet.
     """
     check(repeats >= 0, f"repeat: repeats cannot be a negative number, got {repeats}")
-    if repeats == 0:
-        return lax.full((0,), 0, data.dtype)
     if axis is None:
         data, axis = lax.reshape(data, (data.size,)), 0
     position = normalize_axis(axis, data.ndim, "repeat")
+    if repeats == 0:
+        return lax.full((0,), 0, data.dtype)
     before, after = data.shape[: position + 1], data.shape[position + 1 :]
     kept = [index for index in range(data.ndim + 1) if index != position + 1]
     spread = lax.broadcast_in_dim(data, (*before, repeats, *after), kept)

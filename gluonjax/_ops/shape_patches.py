@@ -17,6 +17,7 @@ def _check_blocks(name: str, data: Array, block: int) -> None:
         f"{name}: requires exactly a 4D tensor (batch, channel, height, width), got {data.shape}",
     )
     check(block > 0, f"{name}: block_size must be a positive integer value, got {block}")
+    check(0 not in data.shape, f"{name}: Operation requires a 4D tensor without sizes of 0, got {data.shape}")
 
 
 @operator("depth_to_space")

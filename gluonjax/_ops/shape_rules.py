@@ -47,7 +47,8 @@ def _reshape_units(spec: Sequence[int]) -> list[tuple[int, ...]]:
         width = 3 if code == SPLIT else 1
         check(
             position + width <= len(spec),
-            f"Reshape: code -4 wants two sizes after it, got shape={tuple(spec)}; write (-4, a, b)",
+            f"Reshape: code -4 wants two sizes after it (with reverse, before it), got the codes {tuple(spec)} in "
+            "reading order; write (-4, a, b)",
         )
         check(code >= SPLIT, f"Reshape: shape dim size must be >= -4, got {code} in shape={tuple(spec)}")
         units.append(tuple(spec[position : position + width]))
@@ -76,7 +77,7 @@ def infer_reshape(shape: Sequence[int], spec: Sequence[int], reverse: bool = Fal
     """The shape that MXNet's reshape codes make of ``shape``.
 
     Codes: a positive size stands for itself, 0 copies the dimension, -1 is inferred, -2 copies all that
-    remain, -3 merges two, -4 splits one into the two sizes after it. ``reverse`` reads from the right.
+    remain, -3 merges two, -4 splits one into the two sizes after it. ``reverse`` reads from the right (-4 comes last).
 
     Args:
         shape: the shape of the data.
@@ -92,9 +93,8 @@ def infer_reshape(shape: Sequence[int], spec: Sequence[int], reverse: bool = Fal
     ((40, 5), (50, 4))
     """
     source = tuple(shape)[::-1] if reverse else tuple(shape)
-    units = _reshape_units(spec)
-    if reverse:
-        units = [(SPLIT, unit[2], unit[1]) if unit[0] == SPLIT else unit for unit in reversed(units)]
+    # Read from the right, -4 stands behind its two sizes: (16, 4, -4).
+    units = _reshape_units(tuple(spec)[::-1] if reverse else spec)
     result: list[int] = []
     inferred = inferred_from = -1
     read = 0
@@ -228,6 +228,18 @@ def permuted(order: Callable[[int, Attrs], tuple[int, ...]]) -> UnifyRule:
         return {"data": tuple(back)}, [out]
 
     return rule
+
+
+def same_size(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Outputs]:
+    """``Reshape``: the one unknown dimension of the input follows from the size of the output."""
+    data, out = inputs["data"], outputs[0]
+    if data is None or out is None or data.count(None) != 1 or None in out:
+        return inputs, outputs
+    rest = math.prod(dim for dim in data if dim is not None)
+    size, left = divmod(math.prod(dim for dim in out if dim is not None), max(rest, 1))
+    if left or not size:
+        return inputs, outputs
+    return {**inputs, "data": tuple(size if dim is None else dim for dim in data)}, outputs
 
 
 def expanded(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Outputs]:

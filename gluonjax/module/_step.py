@@ -74,6 +74,7 @@ class TrainingStep:
             and not recorder.op_by_op
             and fused.has_pure_rule(self.optimizer)
             and not _lowered(group).host
+            and not _lowered(group).guards
         )
         if fusable:
             self._run_fused()

@@ -130,6 +130,9 @@ class DataParallelExecutorGroup:
         self._lacks_heads: bool | None = None
         self._replay = None
         self._outputs = None
+        if reshape and old is not None:
+            # A callback that was set on the executor itself goes on watching, as in MXNet.
+            self.executor._monitor = old._monitor
         if self.monitor is not None:
             self.monitor.exes = [one for one in self.monitor.exes if one is not old]
             self.monitor.install(self.executor)
@@ -212,7 +215,7 @@ class DataParallelExecutorGroup:
         self.pending = "forward"
         self._outputs = None
         self._replay = None
-        if self.monitor is not None:
+        if self.monitor is not None or self.executor._monitor is not None:
             self.flush()
 
     def backward(self, out_grads: Any = None) -> None:

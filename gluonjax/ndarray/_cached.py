@@ -102,10 +102,12 @@ class CachedGraph:
         node = None
         plan = None
         timed = None
-        if recorder.op_by_op and not any(is_tracer(value) for value in values):
+        by_parts = recorder.op_by_op or (parents is not None and lowered.passes_whole_numbers())
+        if by_parts and not any(is_tracer(value) for value in values):
             timed = OpByOp(lowered, values, ctx.is_host)
         if parents is None:
             results = kernel.run(values, ctx.is_host) if timed is None else timed.forward()
+            results = self._checked(lowered, kernel, values, results)
         else:
             if lowered.key_count:
                 parents.append(None)
@@ -113,18 +115,25 @@ class CachedGraph:
             if timed is not None:
                 results = timed.forward()
                 pullback = Pullback(functools.partial(timed.backward, wanted=wanted_inputs(values, parents)))
-            elif self._origin.on and not any(is_tracer(value) for value in values):
+            elif self._origin.on and not lowered.guards and not any(is_tracer(value) for value in values):
                 plan = kernel.plan_of(values)
                 results = put_off(kernel, values, plan.structs, self._origin)
             else:
                 results, pullback = kernel.with_pullback(values, wanted_inputs(values, parents), count)
+            results = self._checked(lowered, kernel, values, results)
             outputs = [(result.shape, result.dtype) for result in results[:count]]
             node = Node(kernel, values, parents, outputs, ctx.is_host, pullback)
             node.plan = plan
-        if len(results) > count and modes.training:
+        if self.auxiliary and modes.training:
             for handle, value in zip(handles[len(self.arguments) :], results[count:]):
                 commit(handle, value)
         return [new_handle(cls, value, ctx, node, index) for index, value in enumerate(results[:count])]
+
+    @staticmethod
+    def _checked(lowered: Lowered, kernel: Kernel, values: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+        """The results, or results that raise where they are read because an index lay outside."""
+        problem = lowered.problem(results) if lowered.guards else None
+        return results if problem is None else kernel.fail(problem, values)
 
 
 # Operators whose one input MXNet's monitors call input0.

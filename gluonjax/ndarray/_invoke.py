@@ -72,9 +72,10 @@ class Call:
                 raise OperatorError(f"{op.name}: {error}") from None
 
         need_check = arity > 1 or op.dtypes is not same_dtypes
+        shown = {name: op.attr_table[name].kind.show(value) for name, value in attrs.items() if name in given}
         self.kernel = Kernel(
             op.name, op.pure(attrs, train, traced), validate if need_check else None, host=op.host,
-            source=("operator", op, {k: op.attr_table[k].kind.show(v) for k, v in attrs.items() if k in given}, traced),
+            on_whole=op.on_whole, source=("operator", op, shown, traced),
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +27,10 @@ from gluonjax.ndarray._invoke import cast, new_handle, run_kernel, run_operator
 DETACHED = object()
 
 _COPY = registry.get("_copy")
+
+
+# Arrays whose number was given away (``_as_parameter_``).
+_by_number: weakref.WeakValueDictionary[int, NDArray] = weakref.WeakValueDictionary()
 
 
 class NDArrayBase:
@@ -70,11 +76,23 @@ class NDArray(NDArrayBase):
             self._cell, self._view = handle._cell, handle._view
         elif isinstance(handle, Cell):
             self._cell, self._view = handle, None
+        elif isinstance(handle, ctypes.c_void_p):
+            shown = _by_number[handle.value or 0]
+            self._cell, self._view = shown._cell, shown._view
         elif handle is None:
             self._cell, self._view = Cell(np.zeros((0,), np.float32), current_context()), None
         else:
             self._cell, self._view = Cell(_to_value(handle, None, current_context()), current_context()), None
         self._own = None
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        """What ``ctypes`` takes for the array: a number under which ``NDArray`` finds it while it lives.
+
+        MXNet hands monitors such handles; their callbacks begin with ``NDArray(ctypes.cast(array, NDArrayHandle))``.
+        """
+        _by_number[id(self)] = self
+        return ctypes.c_void_p(id(self))
 
     # -- memory ---------------------------------------------------------------------------------------------
 

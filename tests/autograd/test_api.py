@@ -522,3 +522,52 @@ def test_head_gradient_of_another_shape_is_read_in_order(shape):
     y.backward(mx.nd.arange(1, 1 + int(np.prod(shape))).reshape(shape))
     assert x.grad.asnumpy().ravel().tolist() == [2, 4, 6, 8, 10, 12]
 
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_gradients_pass_straight_through_casts_to_whole_numbers(hybrid):
+    """MXNet's way of rounding inside of a network: the derivative of a cast is 1, whatever it cuts off."""
+
+    class Rounded(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.cast(F.cast(x * 2, dtype="int32") * 3, dtype="float32") * x
+
+    net = Rounded()
+    if hybrid:
+        net.hybridize()
+    x = nd.array([1.75, -2.5, 0.2])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = net(x)
+    y.backward()
+    whole = np.array([3, -5, 0])
+    np.testing.assert_allclose(y.asnumpy(), whole * 3 * x.asnumpy())
+    # Between the casts gradients are whole numbers too.
+    np.testing.assert_allclose(x.grad.asnumpy(), whole * 3 + 6 * np.trunc(x.asnumpy()))
+
+
+def test_whole_numbers_have_the_gradients_that_mxnet_gives_them():
+    """The remainder has none (1.9.1 defines it so), and what passes no gradient gives zeros."""
+    a, b = variable(7, 3, -5, dtype="int32"), variable(2, 3, 3, dtype="int32")
+    head = nd.array([2, 3, 4], dtype="int32")
+    for call, wanted in (
+        (lambda: a * b, ([4, 9, 12], [14, 9, -20])),
+        (lambda: nd.broadcast_mod(a, b), ([0, 0, 0], [0, 0, 0])),
+        (lambda: (a % 4) + b, ([0, 0, 0], [2, 3, 4])),
+        (lambda: nd.sign(a) * b, ([0, 0, 0], [2, 3, -4])),
+        (lambda: nd.BlockGrad(a) + nd.floor(b), ([0, 0, 0], [0, 0, 0])),
+    ):
+        with autograd.record():
+            y = call()
+        y.backward(head)
+        assert (values(a.grad), values(b.grad)) == wanted
+        assert a.grad.dtype == np.int32
+
+
+def test_positions_found_in_recorded_arrays_do_not_disturb_gradients():
+    x = variable(1, 4, 2)
+    with autograd.record():
+        place = nd.argsort(x, dtype="int32")
+        y = nd.take(x * 2, place)
+    y.backward(nd.array([1, 2, 3]))
+    assert values(x.grad) == [2, 6, 4]

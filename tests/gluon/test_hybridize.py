@@ -254,6 +254,19 @@ def test_value_dependent_shapes_run_uncompiled_and_say_so() -> None:
     assert sum("runs without compilation" in str(one.message) for one in caught) == 1
 
 
+def test_samples_of_unknown_number_run_uncompiled_and_say_so_once() -> None:
+    def draw(F, x):
+        return F._internal._sample_unique_zipfian(range_max=50, shape=(1, 8))[0] + F.sum(x).astype("int64") * 0
+
+    net = hybrid(draw)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = [net(nd.ones(2)).asnumpy() for _ in range(3)]
+    own = [str(one.message) for one in caught if "runs without compilation" in str(one.message)]
+    assert len(own) == 1 and "_sample_unique_zipfian" in own[0]
+    assert all(len(set(row[0].tolist())) == 8 and row.max() < 50 for row in found)
+
+
 def test_open_shapes_are_inferred_once_for_each_set_of_shapes(monkeypatch):
     from gluonjax.ndarray import _cached
 

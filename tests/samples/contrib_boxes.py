@@ -109,6 +109,8 @@ SAMPLES = [
 ]  # fmt: skip
 
 ERROR_SAMPLES = [
+    ErrorSample("_contrib_MultiBoxTarget", "one size", (*targets(2, 6, 3)[:2], targets(1, 6, 3)[2])),
+    ErrorSample("_contrib_MultiBoxDetection", "one size", (predictions(2, 3, 6)[0], *predictions(1, 3, 6)[1:])),
     ErrorSample("_contrib_box_nms", r"at least 5 elements", (np.zeros((2, 4), "float32"),)),
     ErrorSample("_contrib_box_nms", r"conflict with coordinates", (FIVE,), {"score_index": 3}),
     ErrorSample("_contrib_box_iou", r"must be 4", (np.zeros((2, 3), "float32"), boxes(2))),

@@ -91,6 +91,9 @@ ERROR_SAMPLES = [
     ErrorSample(
         "_contrib_index_copy", "index vector", (_array(3, 3, 2), np.array([1], np.int32), _array(4, 2, 2))
     ),
+    ErrorSample(
+        "_contrib_index_copy", "more than the 2 rows", (_array(3, 2, 2), np.array([0, 1, 1]), _array(4, 3, 2))
+    ),
     ErrorSample("_ravel_multi_index", "does not match", (_array(3, 2, 3),), {"shape": (7, 6, 2)}),
     ErrorSample("_unravel_index", "wanted the shape", (_array(3, 3),)),
 ]

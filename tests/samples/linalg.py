@@ -38,6 +38,8 @@ SAMPLES = [
     # Only one triangle is read, and the gradient is that of a symmetric matrix: entries cannot vary alone.
     Sample("_linalg_potrf", (_S,), {}, np.linalg.cholesky, numeric_grad=False, **_FLAT),
     Sample("_linalg_potrf", (_SB,), {}, np.linalg.cholesky, numeric_grad=False, **_FLAT),
+    Sample("_linalg_potrf", (np.array([[4.0, 2], [9, 5]], "float32"),), {"lower": False}, numeric_grad=False, **_FLAT,
+           tag="the upper triangle is read"),
     Sample(
         "_linalg_potrf",
         (np.array([[4, 100], [2, 5]], np.float32),),

@@ -137,6 +137,14 @@ SAMPLES = [
         why="'same' fails in the real one",
     ),
     Sample("Pooling", (ONES,), {"kernel": (2, 2), "stride": (2, 2)}, numeric_grad=False, tag="ties"),
+    Sample(
+        "Pooling",
+        (distinct(1, 1, 7),),
+        {"kernel": 2, "stride": 2, "pad": (0, 0, 0), "pooling_convention": "same"},
+        tag="more numbers than dimensions",
+    ),
+    Sample("Pooling", (distinct(1, 2, 5),), {"kernel": (2,), "stride": (2, 3), "pad": (1, 4)}, tag="more numbers"),
+    Sample("Pooling_v1", (distinct(1, 2, 4, 6),), {"kernel": (2, 2), "pad": (1, 0, 2)}, tag="more numbers"),
     Sample("Pooling", (ONES,), {"kernel": (3, 3)}, numeric_grad=False, tag="ties in overlapping windows"),
     Sample(
         "Pooling",

@@ -243,6 +243,8 @@ SAMPLES = [
 
 ERROR_SAMPLES = [
     ErrorSample("sgd_update", "lr", tuple(_arrays(1, 0)), {}),
+    ErrorSample("multi_sum_sq", "does not promote", (np.ones(2, np.float32), np.ones(2)), {"num_arrays": 2}),
+    ErrorSample("multi_sum_sq", "floating point", (np.ones(2, np.int32),), {"num_arrays": 1}),
     ErrorSample("sgd_update", "shape", (np.ones((2, 2), np.float32), np.ones((2, 3), np.float32)), {"lr": 0.1}),
     ErrorSample("multi_sgd_update", "learning rates", _interleaved(1, 2, 0, False, []), {
         "num_weights": 2, "lrs": (0.1,), "wds": (0.0, 0.0)}),

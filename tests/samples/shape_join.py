@@ -58,15 +58,6 @@ SAMPLES = [
     Sample("tile", (_array(19, 2),), {"reps": (2, 1, 2)}, lambda data: np.tile(data, (2, 1, 2))),
     Sample("tile", (_array(18, 2, 3),), {"reps": 2}, lambda data: np.tile(data, 2)),
     Sample("tile", (_array(18, 2, 3),), {"reps": ()}, lambda data: data),
-    Sample(
-        "tile",
-        (_array(19, 2),),
-        {"reps": (0,)},
-        lambda data: np.tile(data, 0),
-        grad=(),
-        oracle=False,
-        why="0 fails",
-    ),
     Sample("repeat", (_array(20, 2, 3),), {"repeats": 2}, lambda data: np.repeat(data, 2)),
     Sample("repeat", (_array(20, 2, 3),), {"repeats": 3, "axis": -1}, lambda data: np.repeat(data, 3, -1)),
     Sample("repeat", (_array(20, 2, 3),), {"repeats": 2, "axis": 0}, lambda data: np.repeat(data, 2, 0)),
@@ -121,6 +112,8 @@ ERROR_SAMPLES = [
     ErrorSample("_split_v2", "exceeds the size", (_array(3, 5, 2),), {"indices": (0, 2, 7), "axis": 0}),
     ErrorSample("_split_v2", "begin at 0", (_array(3, 5, 2),), {"indices": (2, 3), "axis": 0}),
     ErrorSample("tile", "negative", (_array(3, 2),), {"reps": (-1,)}),
+    ErrorSample("tile", "without elements", (_array(19, 2),), {"reps": (2, 0)}),
+    ErrorSample("repeat", "out of", (_array(3, 2),), {"repeats": 0, "axis": 1}),
     ErrorSample("repeat", "negative", (_array(3, 2),), {"repeats": -1}),
     ErrorSample(
         "Pad", "smaller than the input", (_IMAGE,), {"mode": "reflect", "pad_width": (0, 0, 0, 0, 3, 0, 0, 0)}

@@ -42,6 +42,8 @@ ERROR_SAMPLES = [
     ErrorSample("depth_to_space", "multiple", (_array(1, 1, 3, 1, 2),), {"block_size": 2}),
     ErrorSample("depth_to_space", "4D", (_array(1, 3, 1, 2),), {"block_size": 2}),
     ErrorSample("space_to_depth", "multiples", (_array(1, 1, 3, 1, 2),), {"block_size": 2}),
+    ErrorSample("depth_to_space", "sizes of 0", (_array(1, 1, 4, 0, 2),), {"block_size": 2}),
+    ErrorSample("space_to_depth", "sizes of 0", (_array(1, 1, 0, 2, 2),), {"block_size": 2}),
     ErrorSample("im2col", "kernel size exceed input", (_array(1, 1, 1, 2, 2),), {"kernel": (3, 3)}),
     ErrorSample(
         "col2im", "multiples of kernel size", (_array(1, 1, 5, 4),), {"kernel": (2, 2), "output_size": (3, 3)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from gluonjax import nd, sym
 from gluonjax._base.devices import Context
 from gluonjax._base.errors import MXNetError
 from gluonjax.attribute import AttrScope
+from gluonjax.base import NDArrayHandle
 
 CPU = Context("cpu", 0)
 
@@ -203,3 +206,80 @@ def test_groups_place_arrays_and_results_agree() -> None:
     np.testing.assert_array_equal(
         executor.grad_dict["fc1_weight"].asnumpy(), plain.grad_dict["fc1_weight"].asnumpy()
     )
+
+
+@pytest.mark.parametrize("target", ["float32", "int32", "float16"])
+@pytest.mark.parametrize("source", ["int32", "float32", "float16"])
+def test_casts_pass_gradients_through_whole_numbers(source: str, target: str) -> None:
+    """As in 1.9.1: the head gradient in the input's type."""
+    executor = sym.Cast(sym.var("x", dtype=source), dtype=target).simple_bind(CPU, x=(3,))
+    head = np.array([-3.75, 2.25, 9.5])
+    executor.forward(is_train=True, x=nd.array([1, 2, 3], dtype=source))
+    executor.backward(nd.array(head, dtype=target))
+    gradient = executor.grad_arrays[0]
+    assert gradient.dtype == np.dtype(source)
+    np.testing.assert_array_equal(gradient.asnumpy(), head.astype(target).astype(source))
+
+
+def test_arguments_of_whole_numbers_have_gradients() -> None:
+    a, b = sym.var("a", dtype="int32"), sym.var("b", dtype="int32")
+    executor = ((a * b + a) * 3).simple_bind(CPU, a=(2,), b=(2,))
+    executor.forward(is_train=True, a=nd.array([2, 3], dtype="int32"), b=nd.array([5, 7], dtype="int32"))
+    executor.backward(nd.array([1, 2], dtype="int32"))
+    assert [g.asnumpy().tolist() for g in executor.grad_arrays] == [[18, 48], [6, 18]]
+
+
+def test_positions_of_whole_numbers_leave_a_graph_compiled() -> None:
+    index = sym.Cast(sym.var("x") * 2, dtype="int32") + 1
+    net = sym.take(sym.var("table"), index) * sym.var("scale")
+    executor = net.simple_bind(CPU, x=(2,), table=(5, 3), scale=(2, 3))
+    lowered = executor._lowered(True)
+    assert not lowered.passes_whole_numbers()
+    assert (sym.Cast(index, dtype="float32") * 2).simple_bind(CPU, x=(2,))._lowered(True).passes_whole_numbers()
+
+
+def test_equal_symbols_share_their_programs() -> None:
+    def build(size: int, name: str = "fc") -> object:
+        net = sym.FullyConnected(sym.var("x"), num_hidden=size, name=name)
+        return net.simple_bind(CPU, x=(2, 3))
+
+    first, again, other, renamed = build(4), build(4), build(5), build(4, "dense")
+    assert first._kernel(True) is again._kernel(True)
+    assert first._kernel(True) is not first._kernel(False)
+    assert first._kernel(True) is not other._kernel(True)
+    assert first._kernel(True) is not renamed._kernel(True)
+
+
+def test_executors_that_want_different_gradients_agree() -> None:
+    """The second set of gradients compiles a program for all of them."""
+    random = np.random.RandomState(3)
+    x, w, b = (nd.array(random.normal(size=s)) for s in ((2, 8, 32, 32), (8, 8, 5, 5), (8,)))
+    net = sym.Convolution(sym.var("x"), sym.var("w"), sym.var("b"), num_filter=8, kernel=(5, 5), name="conv")
+    found = {}
+    for wanted in ("b", "w", "xw", "xwb", "b", "x", ""):
+        arrays = {"x": x, "w": w, "b": b}
+        gradients = {name: nd.ones(array.shape) * 7 for name, array in arrays.items()}
+        request = {name: "write" if name in wanted else "null" for name in arrays}
+        executor = net.bind(CPU, arrays, args_grad=gradients, grad_req=request)
+        executor.forward(is_train=True)
+        executor.backward(executor.outputs[0])
+        for name, gradient in gradients.items():
+            if name in wanted:
+                np.testing.assert_allclose(gradient.asnumpy(), found.setdefault(name, gradient.asnumpy()), rtol=1e-4)
+            else:
+                assert (gradient.asnumpy() == 7).all()
+    assert len(executor._kernel(True)._pullbacks) == 2
+
+
+def test_monitors_take_handles_and_survive_reshaping() -> None:
+    """Callbacks written for MXNet begin with a cast of what they get to an array handle."""
+    seen = {}
+
+    def callback(name: str, handle: object) -> None:
+        array = nd.NDArray(ctypes.cast(handle, NDArrayHandle), writable=False)  # type: ignore[arg-type]
+        seen[name] = array.shape
+
+    executor = sym.Activation(sym.var("x"), act_type="relu", name="act").simple_bind(CPU, x=(4, 3))
+    executor.set_monitor_callback(callback)
+    executor.reshape(x=(2, 3)).forward(is_train=False)
+    assert seen == {"act_output": (2, 3)}

@@ -130,3 +130,24 @@ def test_samples_take_the_shape_of_what_they_meet() -> None:
     executor = net.bind(mx.cpu(), {"x": mx.nd.zeros((3, 4))})
     found = executor.forward()[0].asnumpy()
     assert found.shape == (3, 4) and 4 < found.min() < found.max() < 6
+
+
+def test_slices_of_unknown_sizes_stay_unknown() -> None:
+    x = sym.var("x", shape=(10, 0))
+    assert sym.slice_axis(x, axis=0, begin=0, end=5).infer_shape_partial()[1] == [(5, 0)]
+    assert sym.slice_axis(x, axis=1, begin=0, end=5).infer_shape_partial()[1] == [(10, 0)]
+    assert sym.slice(x, begin=(2, 3), end=(None, 8), step=(3, 1)).infer_shape_partial()[1] == [(3, 0)]
+
+
+def test_a_reshape_tells_the_one_unknown_size_of_its_input() -> None:
+    for source, codes, target, reverse in (
+        ((2, 3, 5, 6), (6, 1, -2), (6, 1, 5, 6), False),
+        ((64,), (-4, 16, -1), (16, 4), False),
+        ((2, 3, 5, 6), (-2, 1, 30), (2, 3, 1, 30), True),
+        ((1, 2, 3, 64), (-2, -1, 16, -4), (1, 2, 3, 4, 16), True),
+    ):
+        net = sym.elemwise_add(sym.var("x").reshape(codes, reverse=reverse), sym.ones(shape=target))
+        for axis in range(len(source)):
+            known = tuple(0 if place == axis else size for place, size in enumerate(source))
+            shapes, outputs, _ = net.infer_shape(x=known)
+            assert shapes[0] == source and outputs == [target]

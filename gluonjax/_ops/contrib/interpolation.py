@@ -10,24 +10,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.indexing import gather_axis
+
 # Regions are worked on together up to this many elements of intermediate results, else in batches.
 REGION_LIMIT = 1 << 25
 
 
-def pixels(image: Array, row: Array, column: Array) -> Array:
-    """The pixels of ``(channels, height, width)`` at whole positions, which are cut off at the edges.
-
-    Returns:
-        ``(channels, *row.shape)``.
-    """
-    channels, height, width = image.shape
-    zero = np.int32(0)
-    place = lax.clamp(zero, row, np.int32(height - 1)) * width + lax.clamp(zero, column, np.int32(width - 1))
-    return jnp.take(lax.reshape(image, (channels, height * width)), place, axis=1, mode="clip")
+def _spread(values: Array, shape: tuple[int, ...]) -> Array:
+    """The values once for each channel."""
+    return lax.broadcast_in_dim(values, shape, tuple(range(1, len(shape))))
 
 
 def bilinear(image: Array, y: Array, x: Array, outside: str = "zero") -> Array:
     """An image at real positions, interpolated between the four pixels around each.
+
+    Written in few equations: networks of new shapes are traced again, and that costs more than small images do.
 
     Args:
         image: ``(channels, height, width)``.
@@ -38,22 +35,34 @@ def bilinear(image: Array, y: Array, x: Array, outside: str = "zero") -> Array:
     Returns:
         ``(channels, *y.shape)``; differentiable in the image and in the positions.
     """
-    height, width = image.shape[1:]
-    top, left = lax.floor(lax.stop_gradient(y)), lax.floor(lax.stop_gradient(x))
-    down, right = y - top, x - left
-    row, column = top.astype(jnp.int32), left.astype(jnp.int32)
+    channels, height, width = image.shape
+    flat = lax.reshape(image, (channels, height * width))
+    rows, columns = (_two_nearest(at, size, outside) for at, size in ((y, height), (x, width)))
     total = None
-    for step_y, weight_y in ((0, 1 - down), (1, down)):
-        for step_x, weight_x in ((0, 1 - right), (1, right)):
-            here, there = row + step_y, column + step_x
-            weight = weight_y * weight_x
-            if outside == "zero":
-                inside = (here >= 0) & (here < height) & (there >= 0) & (there < width)
-                weight = lax.select(inside, weight, lax.full_like(weight, 0))
-            part = pixels(image, here, there) * weight
-            total = part if total is None else total + part
+    for row, weight_y in rows:
+        start = lax.mul(row, lax.full_like(row, width))
+        for column, weight_x in columns:
+            found = gather_axis(flat, lax.add(start, column), 1)
+            part = lax.mul(found, _spread(lax.mul(weight_y, weight_x), found.shape))
+            total = part if total is None else lax.add(total, part)
     assert total is not None
     return total
+
+
+def _two_nearest(position: Array, size: int, outside: str) -> list[tuple[Array, Array]]:
+    """The whole positions below and above real ones along an axis, cut off at its ends, with their weights."""
+    below = lax.floor(lax.stop_gradient(position))
+    share = lax.sub(position, below)
+    first = lax.convert_element_type(below, np.int32)
+    found = []
+    for place, weight in (
+        (first, lax.sub(lax.full_like(share, 1), share)), (lax.add(first, lax.full_like(first, 1)), share)
+    ):  # fmt: skip
+        inner = lax.clamp(np.int32(0), place, np.int32(size - 1))
+        if outside == "zero":
+            weight = lax.select(lax.eq(inner, place), weight, lax.full_like(weight, 0))
+        found.append((inner, weight))
+    return found
 
 
 def over_regions(function: Callable[..., Any], regions: tuple[Array, ...], work: int) -> Any:

@@ -67,7 +67,8 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int, processing_ba
         )
     places = lax.stop_gradient(h).reshape(-1).astype(jnp.int32)
     signed = data * lax.stop_gradient(s).reshape(-1)
-    return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., places].add(signed, mode="drop")
+    empty = jnp.zeros((*data.shape[:-1], out_dim), data.dtype)
+    return empty.at[..., places].add(signed.astype(data.dtype), mode="drop")
 
 
 @operator("_contrib_allclose", grad=zero_grad)
@@ -132,6 +133,10 @@ def hawkesll(
         beta, from the likelihood only, as in MXNet.
     """
     check(lda.ndim == 2 and lags.ndim == 2, f"hawkesll: lda {lda.shape} and lags {lags.shape} must have 2 dimensions")
+    check(
+        jnp.issubdtype(lda.dtype, jnp.floating),
+        f"hawkesll: This operation only support floating point types, not {lda.dtype}",
+    )
     batch, kinds = lda.shape
     for name, array, wanted in (
         ("alpha", alpha, (kinds,)), ("beta", beta, (kinds,)), ("state", state, (batch, kinds)),

@@ -111,6 +111,10 @@ def multibox_target(
         cls_pred.shape[2] == anchor.shape[1],
         f"{name}: Number of anchors mismatch: cls_pred {cls_pred.shape}, anchor {anchor.shape}",
     )
+    check(
+        label.shape[0] == cls_pred.shape[0],
+        f"{name}: label {label.shape} and cls_pred {cls_pred.shape} must be batches of one size",
+    )
     check(len(variances) == 4, f"{name}: variances needs four numbers, got {variances}")
     anchors, dtype = anchor[0], anchor.dtype
     count, labels = anchors.shape[0], label.shape[1]
@@ -208,6 +212,10 @@ def multibox_detection(
     check(
         loc_pred.ndim == 2 and loc_pred.shape[1] == anchor.shape[1] * 4,
         f"{name}: # anchors mismatch with # loc: loc_pred {loc_pred.shape}, anchor {anchor.shape}",
+    )
+    check(
+        loc_pred.shape[0] == cls_prob.shape[0],
+        f"{name}: loc_pred {loc_pred.shape} and cls_prob {cls_prob.shape} must be batches of one size",
     )
     check(len(variances) == 4, f"{name}: Variance size must be 4, got {variances}")
     count, dtype = anchor.shape[1], cls_prob.dtype

@@ -109,7 +109,7 @@ def bilinear_resize_2d(
     )
     check(like is None or like.ndim == 4, "BilinearResize2D: like must have four dimensions")
     targets = _targets(data.shape, like, mode, (height, width), (scale_height, scale_width))
-    check(min(targets) > 0, f"BilinearResize2D: the new size {targets} must be positive")
+    check(min(targets) > 0 or 0 in data.shape[2:], f"BilinearResize2D: the new size {targets} must be positive")
     rows, columns = (bilinear_matrix(n, target, align_corners) for n, target in zip(data.shape[2:], targets))
     return apply_rows_and_columns(data, rows, columns)
 

@@ -151,8 +151,10 @@ def pooling(
         len(kernel) == dimensions,
         f"{name}: kernel={kernel} needs {dimensions} numbers for data {data.shape}",
     )
-    stride = per_axis(name, "Stride", stride, dimensions, 1)
-    pad = per_axis(name, "Pad", pad, dimensions, 0)
+    # 1.9.1 does not count the numbers of stride and pad; what goes beyond the kernel's dimensions is not looked at,
+    # and its own test of pooling_convention='same' writes pad=(0, 0, 0) for one dimension.
+    stride = per_axis(name, "Stride", stride[:dimensions], dimensions, 1)
+    pad = per_axis(name, "Pad", pad[:dimensions], dimensions, 0)
     check(
         min((*kernel, *stride)) > 0, f"{name}: kernel and stride must be positive, got {kernel} and {stride}"
     )
@@ -224,8 +226,8 @@ def pooling_v1(
     if global_pool:
         kernel, stride, pad = data.shape[2:], (1, 1), (0, 0)
     check(len(kernel) == 2, f"{name}: kernel={kernel} needs 2 numbers (1D and 3D kernel not implemented)")
-    stride = per_axis(name, "Stride", stride, 2, 1)
-    pad = per_axis(name, "Pad", pad, 2, 0)
+    stride = per_axis(name, "Stride", stride[:2], 2, 1)
+    pad = per_axis(name, "Pad", pad[:2], 2, 0)
     sizes = data.shape[2:]
     for size, width, amount in zip(sizes, kernel, pad):
         check(

@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from gluonjax._ops.contrib.interpolation import bilinear, grid_axis, round_half_away, single
-from gluonjax._ops.nn.windows import pad_axes, strided_slice
+from gluonjax._ops.nn.windows import offsets, pad_axes, strided_slice
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
 
 
@@ -152,24 +153,28 @@ def _sample(data: Array, grid: Array) -> Array:
     if height * width == 0:
         return jnp.zeros((*data.shape[:2], *grid.shape[2:]), data.dtype)
     wide = jnp.promote_types(data.dtype, jnp.float32)
-    x = (grid[:, 0].astype(wide) + 1) * (width - 1) / 2
-    y = (grid[:, 1].astype(wide) + 1) * (height - 1) / 2
+    moved = lax.add(lax.convert_element_type(grid, wide), lax.full(grid.shape, 1, wide))
+    x, y = (
+        lax.mul(at, lax.full_like(at, (size - 1) / 2))
+        for at, size in ((lax.index_in_dim(moved, axis, 1, False), (width, height)[axis]) for axis in (0, 1))
+    )
     return jax.vmap(bilinear)(data.astype(wide), y, x).astype(data.dtype)
 
 
 def affine_grid(theta: Array, shape: tuple[int, ...]) -> Array:
     """Positions (x, y) of an output of that shape under the affine maps ``(batch, 6)``."""
     rows, columns = shape
-    x, y = jnp.meshgrid(jnp.asarray(grid_axis(columns), theta.dtype), jnp.asarray(grid_axis(rows), theta.dtype))
-    points = jnp.stack([x.reshape(-1), y.reshape(-1), jnp.ones(rows * columns, theta.dtype)])
-    maps = theta.reshape(theta.shape[0], 2, 3)
-    moved = jnp.einsum("bij,jk->bik", maps, points, precision=lax.Precision.HIGHEST)
-    return moved.reshape(theta.shape[0], 2, rows, columns)
+    x, y = np.meshgrid(grid_axis(columns), grid_axis(rows))
+    points = np.stack([x.reshape(-1), y.reshape(-1), np.ones(rows * columns)]).astype(theta.dtype)
+    maps = lax.reshape(theta, (theta.shape[0], 2, 3))
+    moved = lax.dot_general(maps, points, (((2,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
+    return lax.reshape(moved, (theta.shape[0], 2, rows, columns))
 
 
 def _check_target(name: str, shape: tuple[int, ...]) -> None:
+    # 1.9.1 does not look at what follows.
     check(
-        len(shape) == 2 and min(shape) > 0,
+        len(shape) >= 2 and min(shape[:2]) > 0,
         f"{name}: incorrect target_shape: {shape}, wanted two positive numbers (rows, columns)",
     )
 
@@ -193,7 +198,7 @@ def grid_generator(
             f"GridGenerator: affine matrix should be 2D in batch-6, got {data.shape}",
         )
         _check_target("GridGenerator", target_shape)
-        return affine_grid(data, target_shape)
+        return affine_grid(data, target_shape[:2])
     check(
         data.ndim == 4 and data.shape[1] == 2,
         f"GridGenerator: optical flow should be 4D in batch-2-y-x, got {data.shape}",
@@ -226,7 +231,7 @@ def spatial_transformer(
         f"SpatialTransformer: incorrect locolisation network shape[1], should be 6: got {loc.shape}",
     )
     _check_target("SpatialTransformer", target_shape)
-    return _sample(data, affine_grid(loc, target_shape))
+    return _sample(data, affine_grid(loc, target_shape[:2]))
 
 
 def _correlation_inputs(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:
@@ -268,18 +273,25 @@ def correlation(
     radius = max_displacement // stride2
     shifts = [step * stride2 for step in range(-radius, radius + 1)]
 
-    def patch(data: Array, y: int, x: int) -> Array:
-        start = (max_displacement + y, max_displacement + x)
-        return strided_slice(data, (2, 3), start, (stride1, stride1), (rows, columns))
+    # Pixels are compared once for each displacement; then patches are summed, for all displacements together.
+    step = stride1 if kernel_size == 1 else 1
+    size = [(count - 1) * (stride1 // step) + kernel_size for count in (rows, columns)]
 
-    offsets = [(h, w) for h in range(kernel_size) for w in range(kernel_size)]
-    maps = []
-    for down in shifts:
-        for right in shifts:
-            parts = [compare(patch(first, h, w), patch(second, h + down, w + right)) for h, w in offsets]
-            maps.append(lax.reduce_sum(functools.reduce(lax.add, parts), axes=(1,)))
-    joined = jnp.stack(maps, axis=1)
-    return joined / (kernel_size * kernel_size * data1.shape[1])
+    def area(data: Array, y: int, x: int) -> Array:
+        return strided_slice(data, (2, 3), (max_displacement + y, max_displacement + x), (step, step), size)
+
+    middle = area(first, 0, 0)
+    maps = [
+        lax.reduce_sum(compare(middle, area(second, down, right)), axes=(1,)) for down in shifts for right in shifts
+    ]
+    joined = lax.concatenate([lax.expand_dims(one, (1,)) for one in maps], 1)
+    if kernel_size > 1:
+        parts = [
+            strided_slice(joined, (2, 3), start, (stride1, stride1), (rows, columns))
+            for start in offsets((kernel_size, kernel_size))
+        ]
+        joined = functools.reduce(lax.add, parts)
+    return lax.div(joined, lax.full_like(joined, kernel_size * kernel_size * data1.shape[1]))
 
 
 def _distance(left: Array, right: Array) -> Array:

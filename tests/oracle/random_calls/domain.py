@@ -38,6 +38,7 @@ def _ctc(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
         and _between(label, -1, data.shape[2])
         and all(_between(x, 1, 1 + max(longest)) for x in lengths)
         and _ctc_lengths(inputs, attrs)
+        and _without_blank(inputs, attrs)
     )
 
 
@@ -47,6 +48,15 @@ def _ctc_lengths(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
     if str(attrs.get("use_data_lengths", False)) == "True" and rest and not _between(rest.pop(0), 1, data.shape[0] + 1):
         return False
     return not rest or _between(rest[0], 0, label.shape[-1] + 1)
+
+
+def _without_blank(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
+    """No label within the given lengths is the blank."""
+    data, label, length = inputs[0], inputs[1], inputs[-1]
+    if str(attrs.get("use_label_lengths", False)) != "True" or label.ndim != 2 or length.shape != label.shape[:1]:
+        return True
+    blank = 0 if attrs.get("blank_label", "first") == "first" else data.shape[2] - 1
+    return all((row[: int(count)] != blank).all() for row, count in zip(label, length))
 
 
 def _hawkes(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
@@ -67,6 +77,19 @@ def _lengths(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
     return len(inputs) < 2 or axis not in (0, 1) or _between(inputs[1], 1, inputs[0].shape[axis] + 1)
 
 
+def _classes(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
+    return inputs[0].ndim == 2 and _between(inputs[1], 0, inputs[0].shape[1])
+
+
+def _rows(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
+    """Rows that exist, none of them twice."""
+    return _between(inputs[1], 0, inputs[0].shape[0]) and len(np.unique(inputs[1])) == inputs[1].size
+
+
+def _matrix_first(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
+    return inputs[0].ndim == 2 and _finite_second(inputs, attrs)
+
+
 # Operators -> whether the inputs are ones for which MXNet's answer means something.
 INSIDE: dict[str, Inside] = {
     **dict.fromkeys(
@@ -79,7 +102,10 @@ INSIDE: dict[str, Inside] = {
     **dict.fromkeys(
         ("Embedding", "_contrib_SparseEmbedding", "one_hot", "_unravel_index", "_ravel_multi_index"), _finite_first
     ),
-    **dict.fromkeys(("take", "batch_take", "pick", "gather_nd", "BilinearSampler"), _finite_second),
+    "softmax_cross_entropy": _classes,
+    "_contrib_index_copy": _rows,
+    "batch_take": _matrix_first,
+    **dict.fromkeys(("take", "pick", "gather_nd", "BilinearSampler"), _finite_second),
     **dict.fromkeys(("SequenceMask", "SequenceLast", "SequenceReverse"), _lengths),
 }  # fmt: skip
 
