@@ -282,6 +282,7 @@ class Trainer:
             if not ignore_stale_grad:
                 for array in arrays:
                     if not array._fresh_grad:
+                        self._refuse_uninitialized()
                         raise StaleGradientWarning(self._stale_message(parameter, array))
             if on_store:
                 continue
@@ -300,6 +301,12 @@ class Trainer:
                 _fused.update_all(updater, indices, weights, gradients)
                 for array in weights:
                     array._fresh_grad = False
+
+    def _refuse_uninitialized(self) -> None:
+        """Before the first batch that is what is wrong, not gradients."""
+        for parameter in self._params:
+            if parameter._grad_req != "null" and parameter._data is None:
+                parameter._check_and_get(None, list)
 
     def _stale_message(self, first: Parameter, array: NDArray) -> str:
         """Names every parameter that backward did not reach, and the blocks none of whose parameters it reached."""

@@ -98,12 +98,12 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     Args:
         arrays: usually the gradients; any shapes, on one or several contexts.
         max_norm: the bound.
-        check_isfinite: return a Python float and warn where it is not finite; this waits for the computation.
+        check_isfinite: return a number and warn where it is not finite; this waits for the computation.
 
     Returns:
-        The norm before clipping, a float, or an array of shape (1,) with ``check_isfinite=False``.
+        The norm before clipping, a NumPy float, or an array of shape (1,) with ``check_isfinite=False``.
 
-    >>> clip_global_norm([nd.array([3.0, 4.0])], 1.0)
+    >>> print(clip_global_norm([nd.array([3.0, 4.0])], 1.0))
     5.0
     """
     if not arrays:
@@ -113,7 +113,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     clipped, norm = _clip_all(values, np.float32(max_norm))
     total: Any = None
     if check_isfinite:
-        total = float(norm)
+        total = np.float32(norm)
         if not math.isfinite(total):
             warnings.warn(
                 UserWarning("nan or inf is detected. Clipping results will be undefined."), stacklevel=2
