@@ -91,7 +91,7 @@ def observe(mx: Any, case: Case) -> tuple[dict[str, Any], dict[str, np.ndarray]]
     with mx.name.NameManager():
         try:
             _observe(mx, case, texts, arrays)
-        except Exception as error:  # noqa: BLE001  what is raised is compared
+        except Exception as error:
             texts["error"] = type(error).__name__
             texts["message"] = plain(str(error))
     return texts, arrays
@@ -101,8 +101,10 @@ def _observe(mx: Any, case: Case, texts: dict[str, Any], arrays: dict[str, np.nd
     block = build(mx, case)
     texts["repr"] = plain(repr(block))
     texts["params"] = plain(repr(block.collect_params()))
-    inputs = [mx.nd.array(values_for(case, kind, index, shape)) for index, (kind, shape) in
-              enumerate(zip(case.kinds, case.shapes))]
+    inputs = [
+        mx.nd.array(values_for(case, kind, index, shape))
+        for index, (kind, shape) in enumerate(zip(case.kinds, case.shapes))
+    ]
     block.initialize()
     with mx.autograd.pause():
         call(mx, case, block, inputs)

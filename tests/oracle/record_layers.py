@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 
 import mxnet as mx
@@ -28,7 +29,7 @@ def record():
         except mx.MXNetError:
             assert "error" in said, case
         if "error" in said:
-            said["message"] = said["message"][:200]
+            said["message"] = re.sub(r"\[[\d:]+\] ", "", said["message"])[:200]  # without the time of day
         said["arrays"] = [(name, str(one.dtype), list(one.shape)) for name, one in arrays.items()]
         values += [pack(name, one) for name, one in arrays.items()]
         texts[case.name] = said
