@@ -89,3 +89,17 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
     net.summary(nd.ones((2, 3)))
     text = capsys.readouterr().out
     assert "Total params: 42" in text and "Non-trainable params: 8" in text
+
+
+def test_values_from_a_dictionary() -> None:
+    net, other, x = build("net_"), build("other_"), nd.ones((2, 3))
+    net.initialize(mx.init.Xavier())
+    expected = net(x).asnumpy()
+    values = {name: one.data() for name, one in net._collect_params_with_prefix().items()}
+    other.load_dict(values)
+    np.testing.assert_array_equal(other(x).asnumpy(), expected)
+    with pytest.raises(AssertionError, match=r"'2\.bias' is missing in param_dict"):
+        build().load_dict({name: one for name, one in values.items() if name != "2.bias"})
+    with pytest.raises(ValueError, match=r"'more' loaded from .* is not present"):
+        build().load_dict({**values, "more": nd.ones(1)})
+    build().load_dict({**values, "more": nd.ones(1)}, ignore_extra=True)

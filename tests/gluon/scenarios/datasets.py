@@ -92,6 +92,18 @@ def resizing(mx: Any) -> Seen:
     return [numbers(do.Resize((3, 2), interpolation=kind)(x)) for kind in (0, 1)] + [numbers(do.Resize((7, 9))(x))]
 
 
+def turning(mx: Any) -> Seen:
+    do = mx.gluon.data.vision.transforms
+    tensor, seen = do.ToTensor()(image(mx, 6, 8)), []
+    for angle, kwargs in ((30, {}), (-45, {"zoom_out": True}), (75, {"zoom_in": True}), (180, {})):
+        seen.append(numbers(do.Rotate(angle, **kwargs)(tensor)))
+    drawn = do.RandomRotation((-30, 30))
+    seen += [drawn(tensor).shape, numbers(do.RandomRotation((-30, 30), rotate_with_proba=0)(tensor))[:9]]
+    seen += [raised(do.RandomRotation, (30, -30)), raised(do.RandomRotation, (0, 1), rotate_with_proba=2)]
+    some = do.RandomApply(do.Cast("float64"), 1.0)
+    return [*seen, raised(do.Rotate(10), image(mx)), some(image(mx)).dtype]
+
+
 def records(mx: Any) -> Seen:
     writer = mx.recordio.MXIndexedRecordIO("x.idx", "x.rec", "w")
     for number in range(3):
