@@ -14,6 +14,7 @@ from gluonjax.gluon._errors import ArgumentError, ParameterMismatch, StaleGradie
 from gluonjax.gluon.parameter import Parameter, ParameterDict
 from gluonjax.ndarray import NDArray
 from gluonjax.optimizer import _fused
+from gluonjax.optimizer._optax import OptaxOptimizer
 
 STALE = (
     "Gradient of Parameter `{name}` on context {context} has not been updated by backward since last "
@@ -322,17 +323,21 @@ class Trainer:
     # -- files ----------------------------------------------------------------------------------------------
 
     def save_states(self, fname: str) -> None:
-        """Write the optimizer and its states (momentum, ...) to a file, without the parameters' multipliers."""
+        """Write the optimizer and its states (momentum, ...) to a file, without the parameters' multipliers.
+
+        Of an optax transformation only the states are written; make the same one again before ``load_states``.
+        """
         self._prepare()
+        whole = not isinstance(self._optimizer, OptaxOptimizer)
         if self._update_on_kvstore:
             if self._params_to_init:
                 raise ArgumentError(
                     "Cannot save trainer states when some parameters are not yet initialized in kvstore."
                 )
-            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=whole)
             return
         with open(fname, "wb") as file:
-            file.write(self._updaters[0].get_states(dump_optimizer=True))
+            file.write(self._updaters[0].get_states(dump_optimizer=whole))
 
     def load_states(self, fname: str) -> None:
         """Read what ``save_states`` wrote; multipliers stay those of the current parameters."""

@@ -80,3 +80,26 @@ def test_clip_global_norm() -> None:
     arrays = [mx.nd.array([3.0, 4.0]), mx.nd.array([12.0])]
     assert gluon.utils.clip_global_norm(arrays, 1.0) == pytest.approx(13.0)
     np.testing.assert_allclose(arrays[1].asnumpy(), [12 / 13], rtol=1e-6)
+
+
+@pytest.mark.parametrize("on_store", [False, True])
+def test_states_of_optax_survive_a_file(on_store: bool, tmp_path: object) -> None:
+    import optax
+
+    def build(weight: gluon.Parameter) -> gluon.Trainer:
+        rule = optax.adam(optax.exponential_decay(0.5, 1, 0.5))
+        return gluon.Trainer([weight], rule, kvstore="local" if on_store else None, update_on_kvstore=on_store)
+
+    file, values = f"{tmp_path}/t.states", []
+    for stops in (False, True):
+        weight = parameter()
+        trainer = build(weight)
+        for number in range(4):
+            if stops and number == 2:
+                trainer.save_states(file)
+                trainer = build(weight)
+                trainer.load_states(file)
+            backward(weight, number + 1.0)
+            trainer.step(1)
+        values.append(weight.data().asnumpy())
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-6)
