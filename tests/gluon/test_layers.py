@@ -223,3 +223,25 @@ def test_synchronized_normalization_says_where_it_is_not() -> None:
         layer(nd.ones((2, 3)))
     with autograd.record():
         layer(nd.ones((2, 3), ctx=mx.cpu(1)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strides": (1,)}, r"Stride must have the same number of dimensions with kernel_size.*\(1,\)"),
+        ({"padding": (1, 1, 1)}, "Padding must have the same number of dimensions"),
+        ({"dilation": (1,)}, "Dilate must have the same number of dimensions"),
+        ({"strides": 0}, r"incorrect stride size: \(0, 0\)"),
+        ({"dilation": (1, 0)}, "incorrect dilate size"),
+        ({"kernel_size": 0}, "incorrect kernel size"),
+        ({"kernel_size": (3, 3, 3)}, "kernel_size must be a number or a list of 2 ints"),
+        ({"channels": 3, "groups": 2}, "output num_filter must divide group size: 3 output channels in 2 groups"),
+        ({"groups": 2, "in_channels": 3}, "input num_filter must divide group size"),
+        ({"groups": 0}, "channels and groups must be 1 or more"),
+        ({"layout": "NCW"}, "Only supports 'NCHW' and 'NHWC' layout"),
+    ],
+)
+@pytest.mark.parametrize("kind", [nn.Conv2D, nn.Conv2DTranspose])
+def test_convolutions_that_cannot_be(kind: type, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(mx.MXNetError, match=message):
+        kind(**{"channels": 4, "kernel_size": 3, **options})
