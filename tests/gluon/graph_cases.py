@@ -58,6 +58,7 @@ LAYERS: dict[str, Build] = {
     "swish": lambda mx: mx.gluon.nn.Swish(2.0),
     "reflect": lambda mx: mx.gluon.nn.ReflectionPad2D(2),
     "shuffle": lambda mx: mx.gluon.contrib.nn.PixelShuffle2D((2, 3)),
+    "shuffle volumes": lambda mx: mx.gluon.contrib.nn.PixelShuffle3D((2, 3, 4)),
     "network": network,
     "rnn": lambda mx: mx.gluon.rnn.RNN(3, activation="tanh"),
     "lstm": lambda mx: mx.gluon.rnn.LSTM(3, 2, bidirectional=True, layout="NTC", dropout=0.2),

@@ -103,3 +103,14 @@ def test_values_from_a_dictionary() -> None:
     with pytest.raises(ValueError, match=r"'more' loaded from .* is not present"):
         build().load_dict({**values, "more": nd.ones(1)})
     build().load_dict({**values, "more": nd.ones(1)}, ignore_extra=True)
+
+
+def test_models_without_parameters_come_back(tmp_path) -> None:
+    net, x = nn.Activation("relu"), nd.array([[-1.0, 2.0]])
+    net.hybridize()
+    net(x)
+    net.export(str(tmp_path / "net"))
+    net.save_parameters(str(tmp_path / "net.params"))
+    nn.Activation("relu").load_parameters(str(tmp_path / "net.params"))
+    block = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
+    assert block(x).asnumpy().tolist() == [[0.0, 2.0]]

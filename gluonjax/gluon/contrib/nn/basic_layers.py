@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, ClassVar
 
@@ -201,6 +202,20 @@ class PixelShuffle3D(_PixelShuffle):
     """From (N, C * f1 * f2 * f3, D, H, W) to (N, C, D * f1, H * f2, W * f3); ``factor`` is one number or three."""
 
     _dimensions = 3
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        # One axis after the other: MXNet, which is to run what we export, transposes up to six dimensions.
+        rest = math.prod(self._factors)
+        x = F.reshape(x, shape=(0, -4, -1, rest, 0, 0, 0))
+        for axis, factor in zip((2, 3, 4), self._factors):
+            x = F.swapaxes(x, dim1=axis, dim2=axis + 1)
+            rest //= factor
+            kept, behind = [0] * axis, [0] * (4 - axis)
+            if not behind:
+                return F.reshape(x, shape=(*kept, -3))
+            x = F.reshape(x, shape=(*kept, 0, -4, factor, rest, *behind))
+            x = F.reshape(x, shape=(*kept, -3, 0, *behind))
+        return x
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._factors})"
