@@ -8,6 +8,7 @@ import math
 import os
 import ssl
 import sys
+import urllib.error
 import urllib.request
 import uuid
 import warnings
@@ -237,7 +238,12 @@ def _fetch(url: str, path: str, verify_ssl: bool) -> None:
     context = ssl.create_default_context()
     if not verify_ssl:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with urllib.request.urlopen(url, context=context) as source, open(path, "wb") as file:
+    try:
+        answer = urllib.request.urlopen(url, context=context)
+    except urllib.error.HTTPError as error:
+        error.close()  # it holds the connection
+        raise
+    with answer as source, open(path, "wb") as file:
         with _Progress(source.headers.get("Content-Length")) as progress:
             while block := source.read(1 << 16):
                 file.write(block)
