@@ -119,6 +119,8 @@ class Trainer:
     def _init_kvstore(self) -> None:
         """Decide whether there is a store and whether it does the updates; needs the parameters' contexts."""
         wish = self._kvstore_params["update_on_kvstore"]
+        if wish is None and isinstance(self._optimizer, OptaxOptimizer):
+            wish = False  # a store would show it one weight at a time
         if self._contains_sparse_weight:
             if wish is False:
                 raise ArgumentError("Cannot set update_on_kvstore=False when sparse weights are present.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -132,13 +132,64 @@ class _WrappedFormula:
         return (weight + lr * steps, *jax.tree.leaves(new))  # type: ignore[operator]
 
 
+class _JointRule:
+    """One update of a list of weights by an optax transformation.
+
+    Every weight keeps the state that optax would make for it alone. Together they are the state of the list: what
+    optax keeps for each weight is put into a list, what it keeps once (a step count) is the same for all.
+    """
+
+    def __init__(self, transformation: optax.GradientTransformation, clip: float | None) -> None:
+        self.transformation = transformation
+        self.clip = clip
+
+    def __call__(
+        self, weights: Sequence[Array], grads: Sequence[Array], states: Sequence[Any], hyper: dict[str, Any]
+    ) -> tuple[list[Array], list[Any]]:
+        from gluonjax._ops.update_rules import bounded, working_dtype
+
+        wide = [working_dtype(weight.dtype) for weight in weights]
+        params = [weight.astype(dtype) for weight, dtype in zip(weights, wide)]
+        numbers = {
+            name: [value.astype(dtype) for value, dtype in zip(hyper[name], wide)]
+            for name in ("lr", "wd", "rescale_grad")
+        }
+        slopes = [
+            bounded(grad.astype(weight.dtype) * scale, self.clip) + decay * weight
+            for grad, weight, scale, decay in zip(grads, params, numbers["rescale_grad"], numbers["wd"])
+        ]
+        alone = jax.tree.structure(jax.eval_shape(self.transformation.init, params[0]))
+        parts = alone.flatten_up_to(jax.eval_shape(self.transformation.init, params))
+        kept = [leaves_of(state) for state in states]
+        whole = [
+            [own[place].astype(shape.dtype) for own, shape in zip(kept, part)]
+            if isinstance(part, list)
+            else kept[0][place].astype(part.dtype)
+            for place, part in enumerate(parts)
+        ]
+        after: Any
+        steps: Any
+        steps, after = self.transformation.update(slopes, alone.unflatten(whole), params)
+        parts = alone.flatten_up_to(after)
+        new_states = [
+            tuple(
+                jnp.asarray(part[index] if isinstance(part, list) else part, leaf.dtype)
+                for part, leaf in zip(parts, own)
+            )
+            or None
+            for index, own in enumerate(kept)
+        ]
+        moved = [weight + lr * step for weight, lr, step in zip(params, numbers["lr"], steps)]
+        return moved, new_states
+
+
 @register
 class OptaxOptimizer(Optimizer):
     """Any optax transformation where MXNet takes an optimizer.
 
-    Every weight has its own state, so transformations that look at all weights together (global norms) see
-    one weight at a time. ``learning_rate`` (1 by default) scales the transformation's steps, so that
-    schedulers and multipliers work.
+    Trainer and Module give it all weights of a step together, as a list, so that global norms are global; where
+    weights are updated one by one (on a kvstore, half precision with master copies), it sees one at a time.
+    ``learning_rate`` (1 by default) scales the transformation's steps, so that schedulers and multipliers work.
 
     Args:
         transformation: an ``optax.GradientTransformation``.
@@ -166,6 +217,9 @@ class OptaxOptimizer(Optimizer):
 
     def formula(self) -> Callable[..., Any]:
         return self._wrapped
+
+    def joint_rule(self, masters: Sequence[bool]) -> Callable[..., tuple[list[Any], list[Any]]] | None:
+        return None if any(masters) else _JointRule(self.transformation, self.static()["clip"])
 
     def init_state_arrays(self, weight: Any, master: bool = False) -> Any:
         """The leaves of optax's state as a tuple (None if it has none)."""

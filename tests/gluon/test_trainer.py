@@ -103,3 +103,47 @@ def test_states_of_optax_survive_a_file(on_store: bool, tmp_path: object) -> Non
             trainer.step(1)
         values.append(weight.data().asnumpy())
     np.testing.assert_allclose(values[1], values[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("how", ["eager", "hybrid", "jit", "two contexts"])
+def test_optax_sees_all_weights_together(how: str) -> None:
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+
+    def build() -> gluon.nn.HybridSequential:
+        net = gluon.nn.HybridSequential()
+        net.add(gluon.nn.Dense(4, in_units=3, activation="tanh"), gluon.nn.Dense(2, in_units=4))
+        net.initialize(ctx=contexts)
+        for place, one in enumerate(net.collect_params().values()):
+            one.set_data(mx.nd.array(np.random.default_rng(place).uniform(-0.5, 0.5, size=one.shape)))
+        return net
+
+    def loss_of(params: list[jax.Array]) -> jax.Array:
+        hidden = jnp.tanh(x @ params[0].T + params[1])
+        return ((hidden @ params[2].T + params[3]) ** 2).sum()
+
+    def step() -> None:
+        with autograd.record():
+            losses = [(net(part) ** 2).sum() for part in gluon.utils.split_and_load(mx.nd.array(x), contexts)]
+        autograd.backward(losses)
+        trainer.step(1)
+
+    contexts = [mx.cpu(0), mx.cpu(1)] if how == "two contexts" else [mx.cpu(0)]
+    rule = optax.chain(optax.clip_by_global_norm(0.5), optax.sgd(optax.exponential_decay(0.1, 1, 0.9), momentum=0.9))
+    net = build()
+    weights = [jnp.asarray(one.data(contexts[0]).asnumpy()) for one in net.collect_params().values()]
+    state = rule.init(weights)
+    trainer = gluon.Trainer(net.collect_params(), rule)
+    if how != "eager":
+        net.hybridize()
+    run = mx.jit(step) if how == "jit" else step
+    for _ in range(4):
+        updates, state = rule.update(jax.grad(loss_of)(weights), state, weights)
+        weights = optax.apply_updates(weights, updates)
+        run()
+    for one, expected in zip(net.collect_params().values(), weights):
+        for copy in one.list_data():
+            np.testing.assert_allclose(copy.asnumpy(), expected, rtol=1e-4, atol=1e-6)
