@@ -147,3 +147,35 @@ def test_optax_sees_all_weights_together(how: str) -> None:
     for one, expected in zip(net.collect_params().values(), weights):
         for copy in one.list_data():
             np.testing.assert_allclose(copy.asnumpy(), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_optax_states_of_other_shapes() -> None:
+    import jax
+    import optax
+
+    first, second = parameter("a"), gluon.Parameter("b", shape=(2, 2))
+    second.initialize(init="zeros")
+    only_matrices = optax.masked(optax.sgd(0.5, momentum=0.9), lambda tree: jax.tree.map(lambda x: x.ndim > 1, tree))
+    rules = (
+        (only_matrices, [2.0, 2.0], [-1.0, -1.0]),  # what the mask leaves out comes through as it is
+        (optax.MultiSteps(optax.sgd(0.5), 2).gradient_transformation(), [0.0, 0.0], [0.0, 0.0]),
+    )
+    for rule, expected, row in rules:
+        trainer = gluon.Trainer([first, second], rule)
+        for weight in (first, second):
+            weight.set_data(mx.nd.zeros(weight.shape))
+        with autograd.record():
+            loss = (first.data() * 2).sum() + (second.data() * 2).sum()
+        loss.backward()
+        trainer.step(1)
+        assert first.data().asnumpy().tolist() == expected and second.data().asnumpy()[1].tolist() == row
+    trainer = gluon.Trainer([first, second], optax.chain(optax.add_noise(1.0, 0.5, 3), optax.sgd(0.5)))
+    drawn = []
+    for _ in range(2):
+        second.set_data(mx.nd.zeros((2, 2)))
+        with autograd.record():
+            loss = (first.data() * 0).sum() + (second.data() * 0).sum()
+        loss.backward()
+        trainer.step(1)
+        drawn.append(second.data().asnumpy())
+    assert (drawn[0] != 0).all() and (drawn[0] != drawn[1]).all(), "the key moves on"
