@@ -314,10 +314,14 @@ class SymbolBlock(HybridBlock):
     """
 
     def __init__(self, outputs: Any, inputs: Any, params: Any = None) -> None:
-        super().__init__(prefix='', params=None)
-        inputs = [inputs] if isinstance(inputs, Symbol) else list(inputs)
+        # A name of its own, but names of parameters as they are in the graph.
+        super().__init__(prefix=None, params=None)
+        inputs = [inputs] if isinstance(inputs, Symbol) else flatten(inputs, "input")[0]
         outputs = outputs if isinstance(outputs, Symbol) else sym.Group(list(outputs))
-        self._prefix = ""
+        for variable in inputs:
+            if len(variable.list_outputs()) != 1 or variable._graph.entries[0][0].op is not None:
+                raise ArgumentError(f"Input symbols must be variable, but {variable} is an output of operators")
+        self._prefix, self._empty_prefix = "", True
         self._params = type(self._params)("", params)
         names = {variable.name for variable in inputs}
         sparse = [

@@ -219,6 +219,8 @@ class ParameterDict:
     ) -> None:  # fmt: skip
         """Read values from a dictionary of arrays; see ``load``."""
         where = f"file: {filename}" if filename else "param_dict"
+        if not isinstance(param_dict, Mapping) and len(param_dict) == 0:
+            param_dict = {}  # a file without arrays does not say whether they would have names
         if not isinstance(param_dict, Mapping):
             raise ArgumentError(
                 f"ParameterDict.load: {where} holds unnamed arrays ({type(param_dict).__name__})"

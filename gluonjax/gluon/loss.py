@@ -202,7 +202,7 @@ class CTCLoss(Loss):
             label = F.swapaxes(label, 0, 1)
         lengths = {"data_lengths": pred_lengths, "label_lengths": label_lengths}
         given = {name: value for name, value in lengths.items() if value is not None}
-        switches = {f"use_{name}": True for name in given}
+        switches = {f"use_{name}": value is not None for name, value in lengths.items()}
         return self._weigh(F, F.CTCLoss(pred, label, **given, **switches, blank_label="last"), sample_weight)
 
 

@@ -14,6 +14,7 @@ from gluonjax.gluon._errors import ArgumentError, ParameterMismatch, StaleGradie
 from gluonjax.gluon.parameter import Parameter, ParameterDict
 from gluonjax.ndarray import NDArray
 from gluonjax.optimizer import _fused
+from gluonjax.optimizer._optax import OptaxOptimizer
 
 STALE = (
     "Gradient of Parameter `{name}` on context {context} has not been updated by backward since last "
@@ -118,6 +119,8 @@ class Trainer:
     def _init_kvstore(self) -> None:
         """Decide whether there is a store and whether it does the updates; needs the parameters' contexts."""
         wish = self._kvstore_params["update_on_kvstore"]
+        if wish is None and isinstance(self._optimizer, OptaxOptimizer):
+            wish = False  # a store would show it one weight at a time
         if self._contains_sparse_weight:
             if wish is False:
                 raise ArgumentError("Cannot set update_on_kvstore=False when sparse weights are present.")
@@ -282,6 +285,7 @@ class Trainer:
             if not ignore_stale_grad:
                 for array in arrays:
                     if not array._fresh_grad:
+                        self._refuse_uninitialized()
                         raise StaleGradientWarning(self._stale_message(parameter, array))
             if on_store:
                 continue
@@ -301,6 +305,12 @@ class Trainer:
                 for array in weights:
                     array._fresh_grad = False
 
+    def _refuse_uninitialized(self) -> None:
+        """Before the first batch that is what is wrong, not gradients."""
+        for parameter in self._params:
+            if parameter._grad_req != "null" and parameter._data is None:
+                parameter._check_and_get(None, list)
+
     def _stale_message(self, first: Parameter, array: NDArray) -> str:
         """Names every parameter that backward did not reach, and the blocks none of whose parameters it reached."""
         trained = [one for one in self._params if one._grad_req != "null" and one._data is not None]
@@ -315,17 +325,21 @@ class Trainer:
     # -- files ----------------------------------------------------------------------------------------------
 
     def save_states(self, fname: str) -> None:
-        """Write the optimizer and its states (momentum, ...) to a file, without the parameters' multipliers."""
+        """Write the optimizer and its states (momentum, ...) to a file, without the parameters' multipliers.
+
+        Of an optax transformation only the states are written; make the same one again before ``load_states``.
+        """
         self._prepare()
+        whole = not isinstance(self._optimizer, OptaxOptimizer)
         if self._update_on_kvstore:
             if self._params_to_init:
                 raise ArgumentError(
                     "Cannot save trainer states when some parameters are not yet initialized in kvstore."
                 )
-            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=whole)
             return
         with open(fname, "wb") as file:
-            file.write(self._updaters[0].get_states(dump_optimizer=True))
+            file.write(self._updaters[0].get_states(dump_optimizer=whole))
 
     def load_states(self, fname: str) -> None:
         """Read what ``save_states`` wrote; multipliers stay those of the current parameters."""

@@ -8,6 +8,7 @@ import math
 import os
 import ssl
 import sys
+import urllib.error
 import urllib.request
 import uuid
 import warnings
@@ -98,12 +99,12 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     Args:
         arrays: usually the gradients; any shapes, on one or several contexts.
         max_norm: the bound.
-        check_isfinite: return a Python float and warn where it is not finite; this waits for the computation.
+        check_isfinite: return a number and warn where it is not finite; this waits for the computation.
 
     Returns:
-        The norm before clipping, a float, or an array of shape (1,) with ``check_isfinite=False``.
+        The norm before clipping, a NumPy float, or an array of shape (1,) with ``check_isfinite=False``.
 
-    >>> clip_global_norm([nd.array([3.0, 4.0])], 1.0)
+    >>> print(clip_global_norm([nd.array([3.0, 4.0])], 1.0))
     5.0
     """
     if not arrays:
@@ -113,7 +114,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     clipped, norm = _clip_all(values, np.float32(max_norm))
     total: Any = None
     if check_isfinite:
-        total = float(norm)
+        total = np.float32(norm)
         if not math.isfinite(total):
             warnings.warn(
                 UserWarning("nan or inf is detected. Clipping results will be undefined."), stacklevel=2
@@ -237,7 +238,12 @@ def _fetch(url: str, path: str, verify_ssl: bool) -> None:
     context = ssl.create_default_context()
     if not verify_ssl:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with urllib.request.urlopen(url, context=context) as source, open(path, "wb") as file:
+    try:
+        answer = urllib.request.urlopen(url, context=context)
+    except urllib.error.HTTPError as error:
+        error.close()  # it holds the connection
+        raise
+    with answer as source, open(path, "wb") as file:
         with _Progress(source.headers.get("Content-Length")) as progress:
             while block := source.read(1 << 16):
                 file.write(block)

@@ -324,6 +324,14 @@ class Optimizer:
             )
         return _kernels.make_rule(formula, self.static(), master, self.master_first)
 
+    def joint_rule(self, masters: Sequence[bool]) -> Callable[..., tuple[list[Any], list[Any]]] | None:
+        """For an optimizer that looks at all weights together: their update at once (see ``_fused.apply_rules``).
+
+        Args:
+            masters: for every weight, whether it is updated through a float32 master copy.
+        """
+        return None
+
     def rule_key(self) -> tuple[Any, ...]:
         """A hashable description of everything that ``pure_rule`` closes over."""
         return (type(self), self.formula(), *self.static().items())

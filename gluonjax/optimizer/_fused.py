@@ -61,6 +61,9 @@ def apply_rules(optimizer: Any, masters: Sequence[bool]) -> Callable[..., tuple[
     Args:
         masters: see ``masters_of``.
     """
+    joint = optimizer.joint_rule(masters)
+    if joint is not None:
+        return joint
     rules = {master: optimizer.pure_rule(master) for master in set(masters)}
 
     def apply(weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any], hyper: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -132,13 +132,93 @@ class _WrappedFormula:
         return (weight + lr * steps, *jax.tree.leaves(new))  # type: ignore[operator]
 
 
+class _JointRule:
+    """One update of several weights by an optax transformation.
+
+    Every weight keeps the state that optax would make for it alone. Together they are the state of a dictionary of
+    weights: what optax keeps for a weight comes from that weight's state, what it keeps once (a step count) is in all.
+    """
+
+    def __init__(self, transformation: optax.GradientTransformation, clip: float | None) -> None:
+        self.transformation = transformation
+        self.clip = clip
+
+    def __call__(
+        self, weights: Sequence[Array], grads: Sequence[Array], states: Sequence[Any], hyper: dict[str, Any]
+    ) -> tuple[list[Array], list[Any]]:
+        from gluonjax._ops.update_rules import bounded, working_dtype
+
+        names = [f"weight{place:06d}" for place in range(len(weights))]
+        wide = [working_dtype(weight.dtype) for weight in weights]
+        params = [weight.astype(dtype) for weight, dtype in zip(weights, wide)]
+        numbers = {
+            name: [value.astype(dtype) for value, dtype in zip(hyper[name], wide)]
+            for name in ("lr", "wd", "rescale_grad")
+        }
+        slopes = [
+            bounded(grad.astype(weight.dtype) * scale, self.clip) + decay * weight
+            for grad, weight, scale, decay in zip(grads, params, numbers["rescale_grad"], numbers["wd"])
+        ]
+        named = dict(zip(names, params))
+        wanted, structure = jax.tree_util.tree_flatten_with_path(jax.eval_shape(self.transformation.init, named))
+        owners = [_owner(path, names) for path, _ in wanted]
+        kept = [leaves_of(state) for state in states]
+        whole = [
+            _restored(kept[owner or 0][place], shape.dtype)
+            for (_, shape), owner, place in zip(wanted, owners, _places(owners, kept))
+        ]
+        steps: Any
+        after: Any
+        steps, after = self.transformation.update(dict(zip(names, slopes)), structure.unflatten(whole), named)
+        changed: list[list[Array]] = [[] for _ in weights]
+        for owner, leaf in zip(owners, structure.flatten_up_to(after)):
+            for index in range(len(weights)) if owner is None else (owner,):
+                changed[index].append(_plain(leaf, kept[index][len(changed[index])].dtype))
+        moved = [weight + lr * steps[name] for name, weight, lr in zip(names, params, numbers["lr"])]
+        return moved, [tuple(leaves) or None for leaves in changed]
+
+
+def _owner(path: Any, names: Sequence[str]) -> int | None:
+    """Which weight a leaf of optax's state belongs to; None for what is kept once."""
+    found = [key.key for key in path if isinstance(key, jax.tree_util.DictKey) and key.key in names]
+    return names.index(found[0]) if found else None
+
+
+def _places(owners: Sequence[int | None], kept: Sequence[Sequence[Any]]) -> list[int]:
+    """For every leaf of the state of all weights, its place in the state of its owner (of the first, if of all)."""
+    seen, places = [0] * len(kept), []
+    for owner in owners:
+        places.append(seen[owner or 0])
+        for index in range(len(kept)) if owner is None else (owner,):
+            seen[index] += 1
+    if seen != [len(own) for own in kept]:
+        raise OptimizerError(
+            "OptaxOptimizer: this transformation keeps another state for all weights together than for each alone, "
+            "which MXNet's updaters cannot hold; use it with gluonjax.interop.functional"
+        )
+    return places
+
+
+def _restored(leaf: Array, dtype: Any) -> Array:
+    """A leaf as optax has it: random keys travel as their numbers."""
+    return jax.random.wrap_key_data(leaf) if _is_key(dtype) else leaf.astype(dtype)
+
+
+def _plain(leaf: Any, dtype: Any) -> Array:
+    return jax.random.key_data(leaf) if _is_key(jnp.asarray(leaf).dtype) else jnp.asarray(leaf, dtype)
+
+
+def _is_key(dtype: Any) -> bool:
+    return jnp.issubdtype(dtype, jax.dtypes.prng_key)
+
+
 @register
 class OptaxOptimizer(Optimizer):
     """Any optax transformation where MXNet takes an optimizer.
 
-    Every weight has its own state, so transformations that look at all weights together (global norms) see
-    one weight at a time. ``learning_rate`` (1 by default) scales the transformation's steps, so that
-    schedulers and multipliers work.
+    Trainer and Module give it all weights of a step together, as a dictionary, so that global norms are global; where
+    weights are updated one by one (on a kvstore, half precision with master copies), it sees one at a time.
+    ``learning_rate`` (1 by default) scales the transformation's steps, so that schedulers and multipliers work.
 
     Args:
         transformation: an ``optax.GradientTransformation``.
@@ -167,12 +247,16 @@ class OptaxOptimizer(Optimizer):
     def formula(self) -> Callable[..., Any]:
         return self._wrapped
 
+    def joint_rule(self, masters: Sequence[bool]) -> Callable[..., tuple[list[Any], list[Any]]] | None:
+        return None if any(masters) else _JointRule(self.transformation, self.static()["clip"])
+
     def init_state_arrays(self, weight: Any, master: bool = False) -> Any:
         """The leaves of optax's state as a tuple (None if it has none)."""
         if master:
             return super().init_state_arrays(weight, master)
         with jax.enable_x64(True):
             leaves = jax.tree.leaves(self.transformation.init(jnp.asarray(weight)))
+            leaves = [jax.random.key_data(leaf) if _is_key(leaf.dtype) else leaf for leaf in leaves]
         return tuple(leaves) or None
 
     def create_state(self, index: Any, weight: Any) -> Any:

@@ -89,3 +89,28 @@ def test_summary(capsys: pytest.CaptureFixture[str]) -> None:
     net.summary(nd.ones((2, 3)))
     text = capsys.readouterr().out
     assert "Total params: 42" in text and "Non-trainable params: 8" in text
+
+
+def test_values_from_a_dictionary() -> None:
+    net, other, x = build("net_"), build("other_"), nd.ones((2, 3))
+    net.initialize(mx.init.Xavier())
+    expected = net(x).asnumpy()
+    values = {name: one.data() for name, one in net._collect_params_with_prefix().items()}
+    other.load_dict(values)
+    np.testing.assert_array_equal(other(x).asnumpy(), expected)
+    with pytest.raises(AssertionError, match=r"'2\.bias' is missing in param_dict"):
+        build().load_dict({name: one for name, one in values.items() if name != "2.bias"})
+    with pytest.raises(ValueError, match=r"'more' loaded from .* is not present"):
+        build().load_dict({**values, "more": nd.ones(1)})
+    build().load_dict({**values, "more": nd.ones(1)}, ignore_extra=True)
+
+
+def test_models_without_parameters_come_back(tmp_path) -> None:
+    net, x = nn.Activation("relu"), nd.array([[-1.0, 2.0]])
+    net.hybridize()
+    net(x)
+    net.export(str(tmp_path / "net"))
+    net.save_parameters(str(tmp_path / "net.params"))
+    nn.Activation("relu").load_parameters(str(tmp_path / "net.params"))
+    block = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
+    assert block(x).asnumpy().tolist() == [[0.0, 2.0]]

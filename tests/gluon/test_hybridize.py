@@ -396,3 +396,24 @@ def test_op_hooks_see_every_operator() -> None:
     assert [name for name, _, _ in seen] == [
         b"net_dense0_fwd_output", b"net_dense0_relu_fwd_output", b"net_dropout0_fwd_output",
     ]  # fmt: skip
+
+
+def test_tuning_arguments_are_accepted_and_change_no_result() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=3, activation="tanh"), nn.Dense(2, in_units=3))
+    net.initialize()
+    expected = net(X).asnumpy()
+    tunings: tuple[dict[str, Any], ...] = (
+        {"static_alloc": True, "static_shape": True}, {"inline_limit": 0}, {"forward_bulk_size": 3},
+        {"backward_bulk_size": 3}, {"backend": "MKLDNN"}, {"clear": False, "own_option": 1},
+    )  # fmt: skip
+    for tuning in tunings:
+        net.hybridize(**tuning)
+        assert net._active
+        np.testing.assert_allclose(net(X).asnumpy(), expected, rtol=1e-5)
+    net.hybridize(False)
+    net.optimize_for(X, backend="MKLDNN", static_alloc=True)
+    assert net._active and net._cached_graph
+    np.testing.assert_allclose(net(X).asnumpy(), expected, rtol=1e-5)
+    with pytest.raises(ValueError, match='Must specify "backend"'):
+        net.optimize_for(X)

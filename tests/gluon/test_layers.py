@@ -189,3 +189,59 @@ def test_integer_inputs() -> None:
         eager = block(*inputs).asnumpy()
         block.hybridize()
         np.testing.assert_allclose(block(*inputs).asnumpy(), eager, rtol=1e-5)
+
+
+def test_normalizing_with_relu_in_one_step() -> None:
+    results = []
+    for build in (lambda: nn.HybridSequential(), nn.BatchNormReLU):
+        block = build()
+        if isinstance(block, nn.HybridSequential):
+            block.add(nn.BatchNorm(), nn.Activation("relu"))
+        x = nd.array(np.random.default_rng(0).normal(size=(4, 3, 2, 2)))
+        block.initialize()
+        results.append(run_once(block, x))
+    for one, other in zip(*results):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def run_once(block: Any, x: Any) -> list[np.ndarray]:
+    """Output, slope of the input, and moving statistics of a recorded call."""
+    x.attach_grad()
+    with autograd.record():
+        y = block(x)
+        loss = (y * y).sum()
+    loss.backward()
+    statistics = [one.data() for name, one in block.collect_params().items() if "running" in name]
+    return [one.asnumpy() for one in (y, x.grad, *statistics)]
+
+
+def test_synchronized_normalization_says_where_it_is_not() -> None:
+    layer = contrib_nn.SyncBatchNorm(num_devices=2, in_channels=3)
+    layer.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+    layer(nd.ones((2, 3)))
+    with pytest.warns(UserWarning, match=r"normalizes its own part.*jax\.jit"), autograd.record():
+        layer(nd.ones((2, 3)))
+    with autograd.record():
+        layer(nd.ones((2, 3), ctx=mx.cpu(1)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strides": (1,)}, r"Stride must have the same number of dimensions with kernel_size.*\(1,\)"),
+        ({"padding": (1, 1, 1)}, "Padding must have the same number of dimensions"),
+        ({"dilation": (1,)}, "Dilate must have the same number of dimensions"),
+        ({"strides": 0}, r"incorrect stride size: \(0, 0\)"),
+        ({"dilation": (1, 0)}, "incorrect dilate size"),
+        ({"kernel_size": 0}, "incorrect kernel size"),
+        ({"kernel_size": (3, 3, 3)}, "kernel_size must be a number or a list of 2 ints"),
+        ({"channels": 3, "groups": 2}, "output num_filter must divide group size: 3 output channels in 2 groups"),
+        ({"groups": 2, "in_channels": 3}, "input num_filter must divide group size"),
+        ({"groups": 0}, "channels and groups must be 1 or more"),
+        ({"layout": "NCW"}, "Only supports 'NCHW' and 'NHWC' layout"),
+    ],
+)
+@pytest.mark.parametrize("kind", [nn.Conv2D, nn.Conv2DTranspose])
+def test_convolutions_that_cannot_be(kind: type, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(mx.MXNetError, match=message):
+        kind(**{"channels": 4, "kernel_size": 3, **options})

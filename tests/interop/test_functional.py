@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 
 import jax
@@ -187,3 +190,28 @@ def test_states_do_not_leak_out_of_a_trace(hybrid: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         jax.jit(net)(X)
+
+
+OVER_TWO_DEVICES = """
+import jax, numpy as np, gluonjax as mx
+from gluonjax import interop
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+net = mx.gluon.contrib.nn.SyncBatchNorm(num_devices=2, in_channels=1)
+net.initialize()
+apply, params, aux = interop.functional(net)
+mesh = Mesh(np.array(jax.devices("cpu")[:2]), ("batch",))
+place = lambda value, spec: jax.device_put(value, NamedSharding(mesh, spec))
+x = place(np.array([[1.0], [1.0], [0.0], [0.0]], np.float32), P("batch"))
+out, new = jax.jit(lambda p, a, x: apply(p, a, x, train=True))(place(params, P()), place(aux, P()), x)
+assert len(out.sharding.device_set) == 2
+print(np.asarray(out).ravel().round(3).tolist(), float(new["running_mean"][0]))
+"""
+
+
+def test_batches_over_devices_are_normalized_as_a_whole() -> None:
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", OVER_TWO_DEVICES], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["[1.0,", "1.0,", "-1.0,", "-1.0]", "0.05000000074505806"]

@@ -39,6 +39,7 @@ class _Conv(HybridBlock):
             "pad": _repeat(padding, count), "num_filter": channels, "num_group": groups, "no_bias": not use_bias,
             "layout": layout,
         }  # fmt: skip
+        self._check_sizes()
         if adj is not None:
             self._kwargs["adj"] = adj
         with self.name_scope():
@@ -51,6 +52,27 @@ class _Conv(HybridBlock):
                     "bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
                 )
             self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def _check_sizes(self) -> None:
+        """What MXNet's operator would refuse is refused where the layer is made."""
+        settings, kind = self._kwargs, type(self).__name__
+        kernel, groups = settings["kernel"], settings["num_group"]
+        for name, label in (("stride", "Stride"), ("pad", "Padding"), ("dilate", "Dilate")):
+            if len(settings[name]) != len(kernel):
+                raise ArgumentError(
+                    f"{kind}: {label} must have the same number of dimensions with kernel_size, but kernel_size is "
+                    f"{kernel} and {label.lower()} is {settings[name]}"
+                )
+        for name, label in (("kernel", "kernel"), ("stride", "stride"), ("dilate", "dilate")):
+            if any(size < 1 for size in settings[name]):
+                raise ArgumentError(f"{kind}: incorrect {label} size: {settings[name]}; every entry must be 1 or more")
+        if self._channels < 1 or groups < 1:
+            raise ArgumentError(f"{kind}: channels and groups must be 1 or more, got {self._channels} and {groups}")
+        for label, channels in (("output", self._channels), ("input", self._in_channels)):
+            if channels % groups:
+                raise ArgumentError(
+                    f"{kind}: {label} num_filter must divide group size: {channels} {label} channels in {groups} groups"
+                )
 
     def _weight_shape(self) -> tuple[int, ...]:
         kernel, groups, layout = (self._kwargs[name] for name in ("kernel", "num_group", "layout"))

@@ -178,6 +178,10 @@ class _RNNLayer(HybridBlock):
         more = (sequence_length,) if self._use_sequence_length else ()
         return super().__call__(inputs, states, *more, **kwargs)
 
+    def _find_trace(self, leaves: list[Any], form: Any, args: Any, kwargs: Any) -> Any:
+        # Calls with and without states have equal arguments by now, but other results.
+        return super()._find_trace(leaves, (*form, self.skip_states), args, kwargs)
+
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **params: Any
     ) -> Any:
@@ -186,9 +190,10 @@ class _RNNLayer(HybridBlock):
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, 0, 1)
         packed = F._internal._rnn_param_concat(*self._in_operator_order(params), dim=0)
-        lengths = [sequence_length] if self._use_sequence_length else []
+        # By name: only LSTM has an input between the state and the lengths.
+        lengths = {"sequence_length": sequence_length} if self._use_sequence_length else {}
         found = F.RNN(
-            inputs, packed, *states, *lengths, use_sequence_length=self._use_sequence_length,
+            inputs, packed, *states, **lengths, use_sequence_length=self._use_sequence_length,
             state_size=self._hidden_size, projection_size=self._projection_size, num_layers=self._num_layers,
             bidirectional=self._dir == 2, p=self._dropout, state_outputs=True, mode=self._mode,
             lstm_state_clip_min=self._lstm_state_clip_min, lstm_state_clip_max=self._lstm_state_clip_max,

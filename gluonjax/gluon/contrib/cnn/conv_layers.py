@@ -33,6 +33,8 @@ class DeformableConvolution(HybridBlock):
     # Numbers that one tap needs: two of its place (and a weight).
     _per_tap: ClassVar[int] = 2
     _kind: ClassVar[str] = "deformable_conv"
+    # MXNet makes the parameters of the two convolutions in another order in each class; states files go by it.
+    _offsets_first: ClassVar[bool] = True
 
     deformable_conv_weight: Parameter
 
@@ -70,7 +72,7 @@ class DeformableConvolution(HybridBlock):
             ("deformable_conv_bias", (channels,), bias_initializer, use_bias),
         )
         with self.name_scope():
-            for name, shape, init, wanted in table:
+            for name, shape, init, wanted in table if self._offsets_first else table[2:] + table[:2]:
                 made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True) if wanted else None
                 setattr(self, name, made)
             self.act = Activation(activation, prefix=f"{activation}_") if activation else None
@@ -110,6 +112,7 @@ class ModulatedDeformableConvolution(DeformableConvolution):
 
     _per_tap = 3
     _kind = "modulated_deformable_conv"
+    _offsets_first = False
 
     def __init__(
         self, channels: int, kernel_size: Any = (1, 1), strides: Any = (1, 1), padding: Any = (0, 0),

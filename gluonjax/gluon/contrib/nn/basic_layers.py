@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, ClassVar
 
 from gluonjax import ndarray as nd
 from gluonjax._base.devices import device_count
+from gluonjax.autograd import is_training
 from gluonjax.gluon._errors import ArgumentError
 from gluonjax.gluon.block import Block, HybridBlock
 from gluonjax.gluon.nn import BatchNorm, HybridSequential, Sequential
@@ -78,7 +80,10 @@ class SparseEmbedding(Block):
 
 
 class SyncBatchNorm(BatchNorm):
-    """Batch normalization with statistics over all devices that run the layer.
+    """Batch normalization with statistics over all devices that run the layer in one compiled program.
+
+    A batch that is sharded over devices (``interop.functional`` under ``jax.jit``) is normalized as a whole. Contexts
+    that are called one after another cannot wait for each other here: each normalizes its own part, with a warning.
 
     Args:
         in_channels: number of channels; 0 finds out at the first forward.
@@ -103,6 +108,7 @@ class SyncBatchNorm(BatchNorm):
                 UserWarning, stacklevel=2,
             )  # fmt: skip
             num_devices = max(1, device_count("gpu"))
+        self._warned = False
         self._kwargs = {
             "eps": epsilon, "momentum": momentum, "fix_gamma": not scale, "use_global_stats": use_global_stats,
             "ndev": num_devices, "key": self.prefix,
@@ -111,6 +117,15 @@ class SyncBatchNorm(BatchNorm):
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
     ) -> Any:
+        several = self._kwargs["ndev"] > 1 and len(self.gamma._ctx_list or ()) > 1
+        if several and not self._warned and is_training() and not self._kwargs["use_global_stats"]:
+            self._warned = True
+            warnings.warn(
+                f"{self.name}: every context of {self.gamma._ctx_list} normalizes its own part of the batch. "
+                "Statistics of the whole batch need one program for all devices: interop.functional(net) under "
+                "jax.jit with the batch sharded over them.",
+                UserWarning, stacklevel=2,
+            )  # fmt: skip
         return F.contrib.SyncBatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -187,6 +202,20 @@ class PixelShuffle3D(_PixelShuffle):
     """From (N, C * f1 * f2 * f3, D, H, W) to (N, C, D * f1, H * f2, W * f3); ``factor`` is one number or three."""
 
     _dimensions = 3
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        # One axis after the other: MXNet, which is to run what we export, transposes up to six dimensions.
+        rest = math.prod(self._factors)
+        x = F.reshape(x, shape=(0, -4, -1, rest, 0, 0, 0))
+        for axis, factor in zip((2, 3, 4), self._factors):
+            x = F.swapaxes(x, dim1=axis, dim2=axis + 1)
+            rest //= factor
+            kept, behind = [0] * axis, [0] * (4 - axis)
+            if not behind:
+                return F.reshape(x, shape=(*kept, -3))
+            x = F.reshape(x, shape=(*kept, 0, -4, factor, rest, *behind))
+            x = F.reshape(x, shape=(*kept, -3, 0, *behind))
+        return x
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._factors})"

@@ -30,7 +30,7 @@ class VariationalDropoutCell(ModifierCell):
             isinstance(base_cell, BidirectionalCell) or getattr(base_cell, "_bidirectional", False)
         ):
             raise ArgumentError(
-                f"{type(base_cell).__name__} doesn't support variational state dropout in both directions. Please add "
+                f"{type(base_cell).__name__} doesn't support variational state dropout. Please add "
                 "VariationalDropoutCell to the cells underneath instead."
             )
         super().__init__(base_cell)

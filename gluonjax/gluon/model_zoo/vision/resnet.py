@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from gluonjax._base.devices import CPU0
 from gluonjax.gluon import nn
@@ -29,6 +29,9 @@ def _conv3x3(channels: int, stride: int, in_channels: int) -> nn.Conv2D:
 class _BlockV1(HybridBlock):
     """Adds the input to what ``body`` makes of it, then ReLU."""
 
+    # The order of the sum decides the order of the parameters in exported files.
+    _shortcut_first: ClassVar[bool] = False
+
     def __init__(
         self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
     ) -> None:
@@ -43,8 +46,10 @@ class _BlockV1(HybridBlock):
         raise ArgumentError(f"{type(self).__name__} defines no body; use BasicBlockV1 or BottleneckV1")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
+        changed = self.body(x)
         shortcut = x if self.downsample is None else self.downsample(x)
-        return F.Activation(self.body(x) + shortcut, act_type="relu")
+        whole = shortcut + changed if self._shortcut_first else changed + shortcut
+        return F.Activation(whole, act_type="relu")
 
 
 class BasicBlockV1(_BlockV1):
@@ -56,6 +61,8 @@ class BasicBlockV1(_BlockV1):
         downsample: project the shortcut.
         in_channels: channels of the input.
     """
+
+    _shortcut_first = True
 
     def _body(self, channels: int, stride: int, in_channels: int) -> nn.HybridSequential:
         first = _conv3x3(channels, stride, in_channels)
