@@ -6,6 +6,9 @@ import threading
 from collections import defaultdict
 from typing import ClassVar
 
+from gluonjax._base.python_types import classproperty as classproperty
+from gluonjax._base.python_types import string_types as string_types
+from gluonjax._base.python_types import with_metaclass as with_metaclass
 from gluonjax.name import _Scoped
 
 

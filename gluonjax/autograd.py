@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gluonjax._base.errors import MXNetError
+from gluonjax._base.python_types import string_types as string_types
 from gluonjax._base.scopes import modes
 from gluonjax._engine import tape
 from gluonjax.ndarray._invoke import new_handle

@@ -6,6 +6,7 @@ from typing import Any
 
 from gluonjax._base.devices import Context as Context
 from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._base.python_types import integer_types as integer_types
 from gluonjax._engine import rng
 from gluonjax.ndarray.random import (
     exponential,

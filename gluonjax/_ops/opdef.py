@@ -129,10 +129,21 @@ class OpDef:
     traced: tuple[str, ...] = ()
     bodies: Any = None  # control flow: ``(attrs, number of inputs) -> tuple[Ports, ...]``, one for each subgraph
     open_inputs: bool = False  # which inputs there are is said by ``active_inputs`` alone (Custom)
+    unlisted: frozenset[str] = frozenset()
 
     @functools.cached_property
     def input_names(self) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.inputs)
+
+    @functools.cached_property
+    def listed_inputs(self) -> tuple[str, ...]:
+        """The inputs that a call may give by position."""
+        return tuple(name for name in self.input_names if name not in self.unlisted)
+
+    @functools.cached_property
+    def listed_attrs(self) -> tuple[str, ...]:
+        """The attributes that a call may give by position, behind the inputs."""
+        return tuple(attr.name for attr in self.attrs if attr.name not in self.unlisted)
 
     def parse(self, given: Mapping[str, Any], where: str = "") -> Attrs:
         """Read given attributes (text or values), fill in defaults, and complain about the rest.
@@ -309,6 +320,7 @@ def operator(
     host: bool = False,
     heavy: bool = False,
     bodies: Callable[[Attrs, int], tuple[Ports, ...]] | None = None,
+    unlisted: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a pure JAX function as the MXNet operator ``name``; return the function unchanged.
 
@@ -334,6 +346,7 @@ def operator(
         bodies: how inputs and outputs are connected with those of the subgraphs (``control_flow.py``); the function
             then has the keyword ``subgraphs``.
         heavy: recording keeps residuals instead of recomputing the forward in the backward (RNN, scans).
+        unlisted: inputs and attributes that MXNet takes by keyword only and does not show in its signature.
     """
     from gluonjax._ops import registry  # registry imports OpDef for its types
 
@@ -342,6 +355,7 @@ def operator(
             name, fn, aliases=aliases, variadic=variadic, outputs=outputs, visible=visible, active=active_inputs,
             mutates=mutates,
             rest=dict(param_shapes=param_shapes, unify=unify, grad=grad, host=host, heavy=heavy, bodies=bodies,
+                      unlisted=frozenset(unlisted),
                       dtypes={"same": same_dtypes, "free": free_dtypes}.get(dtypes, dtypes)  # type: ignore[arg-type]
                       , variable_attrs=variable_attrs or {}),
         )  # fmt: skip

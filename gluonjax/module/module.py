@@ -11,6 +11,7 @@ from gluonjax import optimizer as opt
 from gluonjax._base.devices import Context, current_context
 from gluonjax._base.errors import MXNetError, did_you_mean
 from gluonjax._files.atomic import atomic_write
+from gluonjax.context import cpu
 from gluonjax.initializer import InitDesc, Uniform
 from gluonjax.io import DataDesc
 from gluonjax.model import load_checkpoint, save_checkpoint
@@ -31,6 +32,8 @@ from gluonjax.module.base_module import BaseModule, as_list, check_input_names, 
 from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
 from gluonjax.ndarray import zeros as zeros
+
+CPU = cpu()  # where modules run unless told otherwise, whatever the current context is; as in MXNet
 
 
 class Module(BaseModule):
@@ -53,7 +56,7 @@ class Module(BaseModule):
         data_names: Any = ("data",),
         label_names: Any = ("softmax_label",),
         logger: Any = logging,
-        context: Any = None,
+        context: Any = CPU,
         work_load_list: Any = None,
         fixed_param_names: Any = None,
         state_names: Any = None,

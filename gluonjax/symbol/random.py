@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonjax._base.python_types import numeric_types as numeric_types
 from gluonjax._ops import registry
 from gluonjax.ndarray._invoke import NULL
 from gluonjax.symbol._compose import SymbolBase

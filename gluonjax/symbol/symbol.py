@@ -10,6 +10,9 @@ from gluonjax._base.devices import Context as Context
 from gluonjax._base.devices import current_context as current_context
 from gluonjax._base.dtypes import DTYPE_TO_CODE, to_dtype
 from gluonjax._base.errors import MXNetError
+from gluonjax._base.python_types import integer_types as integer_types
+from gluonjax._base.python_types import numeric_types as numeric_types
+from gluonjax._base.python_types import string_types as string_types
 from gluonjax._base.scopes import modes
 from gluonjax._engine import graph_json
 from gluonjax._engine.graph import HIDDEN_KEYS, Graph, Node, check_hidden_key
@@ -252,10 +255,11 @@ class Symbol(Arithmetic, Inference, Binding):
         return Symbol(self._graph)
 
     def as_np_ndarray(self) -> Any:
-        """This symbol with the operators of ``mx.sym.np``."""
-        from gluonjax.symbol.numpy import _Symbol
-
-        return _Symbol(self._graph)
+        """Raises MXNetError: there is no ``mx.sym.np``. Hybridized blocks take ``mx.np`` arrays as they are."""
+        raise MXNetError(
+            "Symbol.as_np_ndarray: mx.sym.np is not here; use mx.np arrays in a block and hybridize it, which needs "
+            "no symbols, or stay with mx.sym"
+        )
 
     def optimize_for(
         self, backend: str, args: Any = None, aux: Any = None, ctx: Any = None, shape_dict: Any = None,
