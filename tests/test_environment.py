@@ -93,5 +93,5 @@ def test_determinism_that_the_compiler_does_not_know_is_an_error(monkeypatch: py
 
     monkeypatch.setenv("MXNET_ENFORCE_DETERMINISM", "1")
     monkeypatch.setattr(compiling, "_DETERMINISTIC", {"no_such_option": True})
-    with pytest.raises(MXNetError, match="MXNET_ENFORCE_DETERMINISM is set, but .* does not know no_such_option"):
+    with pytest.raises(MXNetError, match=r"MXNET_ENFORCE_DETERMINISM is set, but .* does not know no_such_option"):
         compiling.options()
