@@ -16,7 +16,7 @@ from gluonjax.initializer import InitDesc, Uniform
 from gluonjax.io import DataDesc
 from gluonjax.model import load_checkpoint, save_checkpoint
 from gluonjax.module._batches import descriptions_for, join_batches
-from gluonjax.module._errors import ModuleArgumentError, NameMismatchError, ParameterMissingError, require
+from gluonjax.module._errors import ModuleArgumentError, ParameterMissingError, require
 from gluonjax.module._step import TrainingStep
 from gluonjax.module._stores import (
     StoreStep,
@@ -66,7 +66,7 @@ class Module(BaseModule):
         super().__init__(logger=logger)
         contexts = as_list(context if context is not None else current_context())
         if work_load_list is not None and len(work_load_list) != len(contexts):
-            raise NameMismatchError(f"work_load_list has {len(work_load_list)} entries for {len(contexts)} contexts")
+            raise ModuleArgumentError(f"work_load_list has {len(work_load_list)} entries for {len(contexts)} contexts")
         self._context = [Context(one) for one in contexts]
         self._work_load_list = list(work_load_list) if work_load_list is not None else [1] * len(contexts)
         self._group2ctxs = group2ctxs
