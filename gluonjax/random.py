@@ -23,12 +23,16 @@ from gluonjax.ndarray.random import (
 )
 
 
+class SeedError(ArgumentTypeError, ValueError):
+    """A seed is no integer."""
+
+
 def seed(seed_state: int, ctx: Any = "all") -> None:
     """Restart every random stream of the library: operators, initializers, samplers, augmenters.
 
     Args:
         seed_state: any integer.
-        ctx: accepted for compatibility; numbers do not depend on the device here.
+        ctx: accepted for compatibility; numbers do not depend on the device here, and all streams restart.
 
     >>> from gluonjax import nd
     >>> seed(1); a = nd.random.uniform(shape=3)
@@ -39,7 +43,9 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
     try:
         value = int(seed_state)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(f"random.seed: wants an integer, got {seed_state!r}") from None
+        raise SeedError(f"random.seed: seed_state must be int, got {seed_state!r}") from None
+    if ctx != "all":
+        Context(ctx)  # complains about what is none
     rng.seed(value)
 
 
