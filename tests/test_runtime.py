@@ -19,7 +19,7 @@ def test_features_tell_the_truth() -> None:
     flags = pathlib.Path("/proc/cpuinfo")
     if flags.exists() and " avx2 " in flags.read_text():
         assert features.is_enabled("CPU_AVX2")
-    with pytest.raises(RuntimeError, match="Feature 'CUDAA' is unknown(.|\n)*did you mean 'CUDA'"):
+    with pytest.raises(RuntimeError, match=r"Feature 'CUDAA' is unknown(.|\n)*did you mean 'CUDA'"):
         features.is_enabled("CUDAA")
     shown = {feature.name for feature in mx.runtime.feature_list()}
     assert shown == set(features) and "INT64_TENSOR_SIZE" in shown
