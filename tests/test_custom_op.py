@@ -295,6 +295,34 @@ def test_legacy_operators(base):
 
 
 @pytest.mark.parametrize("base", [mx.operator.NumpyOp, mx.operator.NDArrayOp])
+def test_legacy_operators_in_a_hybridized_block(base):
+    class Squared(base):
+        def forward(self, in_data, out_data):
+            out_data[0][:] = in_data[0] ** 2
+
+        def backward(self, out_grad, in_data, out_data, in_grad):
+            in_grad[0][:] = 2 * in_data[0] * out_grad[0]
+
+    with pytest.warns(UserWarning, match="deprecated"):
+        squared = Squared()
+
+    class Net(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return squared(x, name="squared") * 3
+
+    net = Net()
+    x = nd.array([1.0, 2.0])
+    with pytest.raises(mx.MXNetError, match="must be Symbol instances"):  # as in MXNet
+        net(x)
+    net.hybridize()
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    assert y.asnumpy().tolist() == [3, 12] and x.grad.asnumpy().tolist() == [6, 12]
+
+
+@pytest.mark.parametrize("base", [mx.operator.NumpyOp, mx.operator.NDArrayOp])
 def test_legacy_operators_in_a_module(base):
     class Softmax(base):
         def list_arguments(self):
