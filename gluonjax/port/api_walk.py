@@ -235,6 +235,7 @@ def _plain(text: str) -> str:
     """A default's text without what differs between processes and packages."""
     text = text.replace(os.path.expanduser("~") + "/.mxnet", "/root/.mxnet")
     text = re.sub(r" at 0x[0-9a-f]+", "", text).replace("gluonjax", "mxnet")
+    text = re.sub(r"<module '([\w.]+)' from '[^']*'>", r"<module '\1'>", text)
     return re.sub(r"<(class '|function |)(?:\w+\.)*(\w+)( object|'|)>", r"<\2>", text)
 
 
