@@ -58,7 +58,7 @@ class Watch:
                     if source.op is None:
                         self._report(source.name, value)
                     self._report(f"{node.name}_{label}", value)
-            for index in range(node.visible_count):
+            for index in range(node.output_count):  # hidden ones too: bn_mean, bn_var
                 self._report(node.output_name(index), table.get((id(node), index)))
 
     def backward(
@@ -76,6 +76,8 @@ class Watch:
             for number, value in enumerate([*heads, *inputs[:count]]):
                 self._report(f"{node.name}_backward_input{number}", value)
         for index in range(count):
+            if index in node.mutated:  # states have no gradients
+                continue
             value = gradients.get(index)
             if value is None:
                 value = np.zeros(inputs[index].shape, inputs[index].dtype)

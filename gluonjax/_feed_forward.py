@@ -254,14 +254,14 @@ class FeedForward:
         number = 0
         while True:
             ended = True
-            for batch in data:
+            for data_batch in data:
                 if monitor is not None:
                     monitor.tic()
-                module.forward_backward(batch)
+                module.forward_backward(data_batch)
                 module.update()
                 if monitor is not None:
                     monitor.toc_print()
-                module.update_metric(metric, batch.label)
+                module.update_metric(metric, data_batch.label)
                 number += 1  # batches count from 1 here, from 0 in Module.fit
                 for callback in callbacks:
                     callback(BatchEndParam(epoch, number, metric, locals()))

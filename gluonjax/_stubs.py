@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 import gluonjax
-from gluonjax._engine.functions import namespace_of
+from gluonjax._engine.functions import names_in
 from gluonjax._ops import registry
 from gluonjax._ops.opdef import Attr, Attrs, OpDef
-from gluonjax.symbol.register import names_in
 
 PACKAGE = pathlib.Path(__file__).parent
 SPACES = ("op", "contrib", "linalg", "image", "random", "sparse")
@@ -67,12 +66,12 @@ def parameters(op: OpDef, cls: str) -> Iterator[str]:
     many = op.variadic is not None or op.open_inputs
     if many:
         yield f"*data: {cls}"
-    for entry in () if many else op.inputs:
+    for entry in () if many else (entry for entry in op.inputs if entry.name not in op.unlisted):
         defaulted = defaulted or entry.optional or cls == "Symbol"
         yield f"{entry.name}: {cls} | None = None" if defaulted else f"{entry.name}: {cls}"
     taken = {entry.name for entry in op.inputs}
     for attr in op.attrs:
-        if attr.name in taken or keyword.iskeyword(attr.name):
+        if attr.name in taken or attr.name in op.unlisted or keyword.iskeyword(attr.name):
             continue
         taken.add(attr.name)
         if attr.required and not (defaulted and not many):
@@ -135,14 +134,6 @@ def _own_statements(source: pathlib.Path) -> tuple[list[str], list[str], set[str
     return imports, others, names
 
 
-def _operators(package: str, space: str) -> dict[str, str]:
-    """Public name -> registered name in a namespace."""
-    if package == "symbol":
-        return names_in(space)
-    places = ((name, namespace_of(name)) for name, _ in registry.items())
-    return {short: name for name, (where, short) in places if where == space}
-
-
 def stub(package: str, module: str) -> str:
     """The text of one stub.
 
@@ -153,7 +144,7 @@ def stub(package: str, module: str) -> str:
     cls = {"ndarray": "NDArray", "symbol": "Symbol"}[package]
     imports, others, names = _own_statements(PACKAGE / package / f"{module}.py")
     lines = [*_HEADER, *imports]
-    operators: Mapping[str, str] = _operators(package, "op" if module == "__init__" else module)
+    operators: Mapping[str, str] = names_in("op" if module == "__init__" else module)
     public = sorted(name for name in operators if name.isidentifier() and name not in names)
     if module == "__init__":
         lines += [f"from gluonjax.{package}.op import {name} as {name}" for name in public]

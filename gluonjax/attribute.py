@@ -6,6 +6,10 @@ import threading
 from collections import defaultdict
 from typing import ClassVar
 
+from gluonjax._base.errors import ArgumentValueError
+from gluonjax._base.python_types import classproperty as classproperty
+from gluonjax._base.python_types import string_types as string_types
+from gluonjax._base.python_types import with_metaclass as with_metaclass
 from gluonjax.name import _Scoped
 
 
@@ -27,7 +31,7 @@ class AttrScope(metaclass=_Scoped):
     def __init__(self, **kwargs: str) -> None:
         for key, value in kwargs.items():
             if not isinstance(value, str):
-                raise ValueError(f"Attributes need to be string, got {key}={value!r}")
+                raise ArgumentValueError(f"Attributes need to be string, got {key}={value!r}")
         self._attr = kwargs
         self._outer: list[AttrScope] = []
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gluonjax._base.errors import MXNetError
+from gluonjax._base.errors import ArgumentValueError, MXNetError
+from gluonjax._base.python_types import string_types as string_types
 from gluonjax._base.scopes import modes
 from gluonjax._engine import tape
 from gluonjax.ndarray._invoke import new_handle
@@ -111,7 +112,7 @@ def _heads(heads: Any, head_grads: Any) -> list[tuple[Any, Any, Any]]:
     if isinstance(head_grads, NDArray):
         head_grads = [head_grads]
     if len(head_grads) != len(heads):
-        raise ValueError(f"backward: {len(heads)} heads but {len(head_grads)} head gradients")
+        raise ArgumentValueError(f"backward: {len(heads)} heads but {len(head_grads)} head gradients")
     prepared = []
     for head, gradient in zip(heads, head_grads):
         entry = _entry_for_backward(head)
@@ -203,7 +204,7 @@ def grad(
     """
     listed = [variables] if isinstance(variables, NDArray) else list(variables)
     if not listed:
-        raise ValueError("variables cannot be an empty list.")
+        raise ArgumentValueError("variables cannot be an empty list.")
     retain = create_graph if retain_graph is None else retain_graph
     targets = [_entry_for_backward(variable) for variable in listed]
     with _ModeScope(create_graph, train_mode):

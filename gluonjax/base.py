@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from gluonjax._base.errors import MXNetError
+from gluonjax._base.python_types import classproperty as classproperty
+from gluonjax._base.python_types import integer_types as integer_types
+from gluonjax._base.python_types import numeric_types as numeric_types
+from gluonjax._base.python_types import string_types as string_types
+from gluonjax._base.python_types import with_metaclass as with_metaclass
 from gluonjax.ndarray._invoke import NULL as _Null
 
-string_types = (str,)
-numeric_types = (float, int, np.generic)
-integer_types = (int, np.int32, np.int64)
 mx_real_t = np.float32
 NDArrayHandle = ctypes.c_void_p
 
@@ -59,21 +61,6 @@ class NotSupportedForSparseNDArray(MXNetError):
         if self.args:
             shown += f" with arguments ({', '.join(self.args)})"
         return shown + " is not supported for SparseNDArray and only available in NDArray."
-
-
-class classproperty:
-    """A property of the class."""
-
-    def __init__(self, func: Any) -> None:
-        self.func = func
-
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        return self.func(owner)
-
-
-def with_metaclass(meta: Any, *bases: Any) -> Any:
-    """A base class with a metaclass, in the Python 2 and 3 way."""
-    return meta("temporary_class", bases, {})
 
 
 def py_str(x: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from gluonjax._base.devices import Context, current_context, device_count
 from gluonjax._base.errors import MXNetError
+from gluonjax._base.python_types import classproperty as classproperty
+from gluonjax._base.python_types import with_metaclass as with_metaclass
 
 
 def cpu(device_id: int = 0) -> Context:

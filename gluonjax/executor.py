@@ -15,7 +15,7 @@ import numpy as np
 
 from gluonjax._base.devices import Context
 from gluonjax._base.dtypes import is_floating, to_dtype
-from gluonjax._base.errors import MXNetError
+from gluonjax._base.errors import ArgumentTypeError, ArgumentValueError, MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import infer, rng
 from gluonjax._engine.graph import Graph, Node, edits
@@ -293,13 +293,13 @@ class Executor:
         table = self.arg_dict
         for name, array in arrays.items():
             if not isinstance(array, (NDArray, np.ndarray)):
-                raise ValueError(
+                raise ArgumentValueError(
                     f"only accept keyword argument of NDArrays and numpy.ndarray, got {name}={array!r}"
                 )
             if name not in table:
-                raise TypeError(f"Unknown argument {name}")
+                raise ArgumentTypeError(f"Unknown argument {name}")
             if table[name].shape != array.shape:
-                raise ValueError(
+                raise ArgumentValueError(
                     f"Shape not match! Argument {name}, need: {table[name].shape}, received: {array.shape}"
                 )
             table[name][:] = array
@@ -381,7 +381,7 @@ class Executor:
             grads = list(given)
         for grad in grads:
             if grad is not None and not isinstance(grad, NDArray):
-                raise TypeError(f"inputs must be NDArray: out_grads has {type(grad)}")
+                raise ArgumentTypeError(f"inputs must be NDArray: out_grads has {type(grad)}")
         heads = []
         for index, output in enumerate(outputs):
             grad = grads[index] if index < len(grads) else None
@@ -470,7 +470,7 @@ class Executor:
                 if name in table:
                     array.astype(table[name].dtype, copy=False).copyto(table[name])
                 elif not allow_extra_params:
-                    raise ValueError(f'Find name "{name}" that is not in the {what}')
+                    raise ArgumentValueError(f'Find name "{name}" that is not in the {what}')
 
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any
@@ -489,7 +489,7 @@ class Executor:
         }
         unknown = sorted(set(kwargs) - names)
         if unknown:
-            raise ValueError(f"reshape: {unknown[0]} is no argument; arguments are {sorted(names)}")
+            raise MXNetError(f"reshape: {unknown[0]} is no argument; arguments are {sorted(names)}")
         shapes = infer.infer_shapes(graph, known, modes.np_shape)
 
         def fit(node: Node, array: NDArray | None) -> NDArray | None:
@@ -565,7 +565,7 @@ class Executor:
 
 def _by_name(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
     if len(set(names)) != len(names):
-        raise ValueError(f"Duplicate names detected, {list(names)}")
+        raise ArgumentValueError(f"Duplicate names detected, {list(names)}")
     return dict(zip(names, arrays))
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from gluonjax import random, registry
 from gluonjax._base.errors import ArgumentTypeError, MXNetError
+from gluonjax._base.python_types import string_types as string_types
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.ndarray.utils import load as load
 from gluonjax.util import is_np_array as is_np_array

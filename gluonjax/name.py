@@ -6,6 +6,9 @@ import threading
 import warnings
 from typing import Any, ClassVar
 
+from gluonjax._base.python_types import classproperty as classproperty
+from gluonjax._base.python_types import with_metaclass as with_metaclass
+
 
 class _Scoped(type):
     """Gives the class a ``current`` of each thread (for old scripts, deprecated in MXNet)."""

@@ -168,6 +168,15 @@ def get_all_registered_operators() -> list[str]:
     return [name for name, _ in registry.items()]
 
 
+def _default_text(shown: str, choice: bool) -> str:
+    """How MXNet's tables write a default: numbers as they are, booleans as 0 and 1, tuples in brackets."""
+    if shown in ("True", "False"):
+        return str(int(shown == "True"))
+    if shown.startswith("(") and shown.endswith(")"):
+        return f"[{shown[1:-1].rstrip(',').replace(' ', '')}]"
+    return shown if (shown == "None" and not choice) or shown.lstrip("-")[:1].isdigit() else repr(shown)
+
+
 def get_operator_arguments(op_name: str) -> OperatorArguments:
     """Names and types of an operator's inputs and attributes, in order."""
     op = registry.get(op_name)
@@ -177,11 +186,13 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
         names, types = list(op.input_names), ["NDArray-or-Symbol"] * len(op.inputs)
     for attr in op.attrs:
         names.append(attr.name)
-        types.append(
-            f"{attr.kind.name}, required" if attr.required
-            else f"{attr.kind.name}, optional, default={attr.kind.show(attr.default)!r}"
-            if attr.default is not None else f"{attr.kind.name}, optional"
-        )  # fmt: skip
+        kind = attr.kind.name.replace("float (traced)", "float")
+        choice = kind.startswith("{")
+        if choice and kind.endswith(" or None"):
+            kind = f"{{None, {kind[1:].removesuffix(' or None')}"
+        default = _default_text(attr.kind.show(attr.default), choice) if not attr.required else ""
+        gap = "" if choice else " "
+        types.append(f"{kind}, required" if attr.required else f"{kind},{gap}optional, default={default}")
     return OperatorArguments(len(names), names, types)
 
 

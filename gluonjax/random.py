@@ -6,6 +6,7 @@ from typing import Any
 
 from gluonjax._base.devices import Context as Context
 from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._base.python_types import integer_types as integer_types
 from gluonjax._engine import rng
 from gluonjax.ndarray.random import (
     exponential,
@@ -22,12 +23,16 @@ from gluonjax.ndarray.random import (
 )
 
 
+class SeedError(ArgumentTypeError, ValueError):
+    """A seed is no integer."""
+
+
 def seed(seed_state: int, ctx: Any = "all") -> None:
     """Restart every random stream of the library: operators, initializers, samplers, augmenters.
 
     Args:
         seed_state: any integer.
-        ctx: accepted for compatibility; numbers do not depend on the device here.
+        ctx: accepted for compatibility; numbers do not depend on the device here, and all streams restart.
 
     >>> from gluonjax import nd
     >>> seed(1); a = nd.random.uniform(shape=3)
@@ -38,7 +43,9 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
     try:
         value = int(seed_state)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(f"random.seed: wants an integer, got {seed_state!r}") from None
+        raise SeedError(f"random.seed: seed_state must be int, got {seed_state!r}") from None
+    if ctx != "all":
+        Context(ctx)  # complains about what is none
     rng.seed(value)
 
 

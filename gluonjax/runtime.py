@@ -40,13 +40,13 @@ def _cpu_flags() -> set[str]:
 def _known() -> list[Feature]:
     gpu = device_count("gpu") > 0
     flags = _cpu_flags()
-    has_pillow = importlib.util.find_spec("PIL") is not None
+    has_opencv = importlib.util.find_spec("cv2") is not None
     values = {
         "CUDA": gpu, "CUDNN": gpu, "NCCL": gpu, "CUDA_RTC": False, "TENSORRT": False,
         **{name: flag in flags for name, flag in _CPU_FLAGS.items()},
-        # XLA brings its own threads; image decoding is Pillow's.
+        # XLA brings its own threads; pictures are decoded by OpenCV where it is installed.
         "OPENMP": False, "JEMALLOC": False, "BLAS_OPEN": False, "BLAS_ATLAS": False, "BLAS_MKL": False,
-        "BLAS_APPLE": False, "LAPACK": True, "MKLDNN": False, "OPENCV": has_pillow, "CAFFE": False, "PROFILER": True,
+        "BLAS_APPLE": False, "LAPACK": True, "MKLDNN": False, "OPENCV": has_opencv, "CAFFE": False, "PROFILER": True,
         "DIST_KVSTORE": False, "CXX14": False, "INT64_TENSOR_SIZE": True, "SIGNAL_HANDLER": False, "DEBUG": False,
         "TVM_OP": False, "XLA": True,
     }  # fmt: skip

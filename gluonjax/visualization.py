@@ -18,6 +18,9 @@ Node = dict[str, Any]
 
 _INCOMPLETE = "Input {0} is incomplete: name the {0} of every input that it cannot be inferred for"
 _COLUMNS = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")
+# Defaults as MXNet shows them; nobody writes to them.
+_POSITIONS = [0.44, 0.64, 0.74, 1.0]
+_NO_ATTRIBUTES: dict[str, str] = {}
 _PARAMETER_ENDINGS = (
     "_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var", "_running_mean",
 )  # fmt: skip
@@ -74,7 +77,7 @@ def print_summary(
     symbol: Any,
     shape: Mapping[str, Sequence[int]] | None = None,
     line_length: int = 120,
-    positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
+    positions: Sequence[float] = _POSITIONS,
 ) -> None:
     """Print a table of the layers: name and type, output shape, number of parameters, inputs.
 
@@ -255,7 +258,7 @@ def plot_network(
     save_format: str = "pdf",
     shape: Mapping[str, Sequence[int]] | None = None,
     dtype: Mapping[str, Any] | None = None,
-    node_attrs: Mapping[str, str] | None = None,
+    node_attrs: Mapping[str, str] = _NO_ATTRIBUTES,
     hide_weights: bool = True,
 ) -> Any:
     """Return a ``graphviz.Digraph`` of the graph, or, without the graphviz package, its text as a ``DotText``.
@@ -280,7 +283,7 @@ def plot_network(
             stacklevel=2,
         )
     base = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
-    base.update(node_attrs or {})
+    base.update(node_attrs)
     picture = _digraph_class()(name=title, format=save_format)
     hidden: set[str] = set()
     for node in graph.nodes:

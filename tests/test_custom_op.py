@@ -294,6 +294,144 @@ def test_legacy_operators(base):
     assert run.outputs[0].asnumpy().tolist() == [2, 2] and run.grad_dict["x"].asnumpy().tolist() == [2, 2]
 
 
+@pytest.mark.parametrize("base", [mx.operator.NumpyOp, mx.operator.NDArrayOp])
+def test_legacy_operators_in_a_hybridized_block(base):
+    class Squared(base):
+        def forward(self, in_data, out_data):
+            out_data[0][:] = in_data[0] ** 2
+
+        def backward(self, out_grad, in_data, out_data, in_grad):
+            in_grad[0][:] = 2 * in_data[0] * out_grad[0]
+
+    with pytest.warns(UserWarning, match="deprecated"):
+        squared = Squared()
+
+    class Net(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return squared(x, name="squared") * 3
+
+    net = Net()
+    x = nd.array([1.0, 2.0])
+    with pytest.raises(mx.MXNetError, match="must be Symbol instances"):  # as in MXNet
+        net(x)
+    net.hybridize()
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    assert y.asnumpy().tolist() == [3, 12] and x.grad.asnumpy().tolist() == [6, 12]
+
+
+@pytest.mark.parametrize("base", [mx.operator.NumpyOp, mx.operator.NDArrayOp])
+def test_legacy_operators_in_a_module(base):
+    class Softmax(base):
+        def list_arguments(self):
+            return ["data", "label"]
+
+        def infer_shape(self, in_shape):
+            return [in_shape[0], (in_shape[0][0],)], [in_shape[0]]
+
+        def forward(self, in_data, out_data):
+            data = in_data[0] if base is mx.operator.NumpyOp else in_data[0].asnumpy()
+            parts = np.exp(data - data.max(axis=1, keepdims=True))
+            out_data[0][:] = parts / parts.sum(axis=1, keepdims=True)
+
+        def backward(self, out_grad, in_data, out_data, in_grad):
+            label, out = (one if base is mx.operator.NumpyOp else one.asnumpy() for one in (in_data[1], out_data[0]))
+            wanted = np.eye(out.shape[1], dtype=out.dtype)[label.astype(int)]
+            in_grad[0][:] = out - wanted
+
+    with pytest.warns(UserWarning, match="deprecated"):
+        softmax = Softmax(need_top_grad=False)
+    results = []
+    data, labels = np.linspace(-1, 1, 20, dtype="float32").reshape(4, 5), np.array([0, 1, 2, 1], "float32")
+    for loss in (lambda net: softmax(data=net, name="softmax"), lambda net: mx.sym.SoftmaxOutput(net, name="softmax")):
+        module = mx.mod.Module(loss(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")))
+        batches = mx.io.NDArrayIter(data, labels, 4)
+        module.fit(batches, num_epoch=3, initializer=mx.init.One(), optimizer_params={"learning_rate": 0.5})
+        results.append(module.get_params()[0]["fc_weight"].asnumpy())
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
+    assert abs(results[0] - 1).max() > 0.01
+
+
+@pytest.mark.parametrize("needed", ["head", "data", "output"])
+def test_backward_gets_what_it_declares(needed):
+    class Needs(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            found = {"head": out_grad, "data": in_data, "output": out_data}[needed][0]
+            self.assign(in_grad[0], req[0], found * 10)
+
+    @mx.operator.register(f"test_needs_{needed}")
+    class NeedsProp(mx.operator.CustomOpProp):
+        def __init__(self):
+            super().__init__(need_top_grad=needed == "head")
+
+        def declare_backward_dependency(self, out_grad, in_data, out_data):
+            return {"head": out_grad, "data": in_data, "output": out_data}[needed]
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Needs()
+
+    x = nd.array([2.0, 3.0])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.Custom(x, op_type=f"test_needs_{needed}")
+    y.backward(nd.array([5.0, 6.0]))
+    eager = x.grad.asnumpy().tolist()
+    run = mx.sym.Custom(mx.sym.var("x"), op_type=f"test_needs_{needed}").bind(mx.cpu(), {"x": x}, {"x": nd.zeros((2,))})
+    run.forward(is_train=True)
+    run.backward([nd.array([5.0, 6.0])])
+    assert eager == {"head": [50, 60], "data": [20, 30], "output": [40, 90]}[needed]
+    assert run.grad_dict["x"].asnumpy().tolist() == eager
+
+
+def test_states_of_a_hybridized_custom_operator():
+    class Counting(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.total = self.params.get("total", shape=(1,), init="zeros", grad_req="null")
+
+        def hybrid_forward(self, F, x, total):
+            return F.Custom(x, total, op_type="test_counting")
+
+    class Count(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            aux[0][:] += in_data[0].sum()
+            self.assign(out_data[0], req[0], in_data[0] * aux[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * aux[0])
+
+    @mx.operator.register("test_counting")
+    class CountProp(mx.operator.CustomOpProp):
+        def list_auxiliary_states(self):
+            return ["total"]
+
+        def infer_shape(self, in_shape):
+            return in_shape, [in_shape[0]], [(1,)]
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Count()
+
+    found = []
+    for hybrid in (False, True):
+        net = Counting()
+        net.initialize()
+        net.hybridize(hybrid)
+        x = nd.array([1.0, 2.0])
+        x.attach_grad()
+        for _ in range(3):
+            with autograd.record():
+                y = net(x)
+            y.backward()
+        found.append([y.asnumpy().tolist(), x.grad.asnumpy().tolist(), net.total.data().asnumpy().tolist()])
+    assert found[0] == found[1] == [[9, 18], [9, 9], [9]]
+
+
 def test_inside_of_jax_jit():
     @jax.jit
     def function(value):

@@ -62,3 +62,36 @@ def test_home_is_where_data_is_kept(tmp_path) -> None:
 def test_aggregation_size(size: str, expected: str) -> None:
     code = "import gluonjax as mx; print(mx.optimizer.SGD().aggregate_num)"
     assert run(code, MXNET_OPTIMIZER_AGGREGATION_SIZE=size).strip() == expected
+
+
+DETERMINISM = """
+import jax
+given = []
+jit = jax.jit
+def spy(*args, **kwargs):
+    given.append(kwargs.get("compiler_options") or {})
+    return jit(*args, **kwargs)
+jax.jit = spy
+import gluonjax as mx
+net = mx.gluon.nn.Dense(3)
+net.initialize()
+net.hybridize()
+for _ in range(3):
+    net(mx.nd.ones((256, 64))).wait_to_read()
+print(any(options.get("xla_gpu_deterministic_ops") for options in given))
+"""
+
+
+@pytest.mark.parametrize("value, expected", [("0", "False"), ("1", "True")])
+def test_determinism_is_asked_of_the_compiler(value: str, expected: str) -> None:
+    assert run(DETERMINISM, MXNET_ENFORCE_DETERMINISM=value, GLUONJAX_COLD_TIER="0").strip() == expected
+
+
+def test_determinism_that_the_compiler_does_not_know_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gluonjax._base.errors import MXNetError
+    from gluonjax._engine import compile as compiling
+
+    monkeypatch.setenv("MXNET_ENFORCE_DETERMINISM", "1")
+    monkeypatch.setattr(compiling, "_DETERMINISTIC", {"no_such_option": True})
+    with pytest.raises(MXNetError, match=r"MXNET_ENFORCE_DETERMINISM is set, but .* does not know no_such_option"):
+        compiling.options()

@@ -23,6 +23,10 @@ class ArgumentTypeError(MXNetError, TypeError):
     """An argument has the wrong Python type."""
 
 
+class ArgumentValueError(MXNetError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
 class OutOfBoundsError(MXNetError, IndexError):
     """An index lies outside of the array."""
 

@@ -9,6 +9,8 @@ somebody's trace the plain function is used.
 
 from __future__ import annotations
 
+import functools
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, cast
@@ -16,9 +18,11 @@ from typing import Any, cast
 import jax
 from jax.extend.core import get_opaque_trace_state
 
-_CPU_OPTIONS: dict[str, Any] = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+from gluonjax._base.errors import MXNetError
 
-_found: list[dict[str, Any] | None] = []
+_CPU_OPTIONS: dict[str, Any] = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+# For MXNET_ENFORCE_DETERMINISM=1: the same bits in every run. A CPU gives them anyway.
+_DETERMINISTIC: dict[str, Any] = {"xla_gpu_deterministic_ops": True}
 
 
 def _state_outside_of_traces() -> Any:
@@ -33,17 +37,31 @@ def _state_outside_of_traces() -> Any:
 _OUTSIDE = _state_outside_of_traces()
 
 
-def _options() -> dict[str, Any] | None:
-    """The options that this jaxlib knows, or None. Tried once."""
-    if not _found:
-        options = _CPU_OPTIONS if jax.default_backend() == "cpu" else None
-        if options is not None:
-            try:
-                jax.jit(lambda: 0, compiler_options=options).lower().compile()
-            except Exception:  # whatever this jaxlib says to an option it does not know
-                options = None
-        _found.append(options)
-    return _found[0]
+def options() -> dict[str, Any] | None:
+    """The compiler options for a program that is made now; None where there are none to give.
+
+    Raises MXNetError where determinism is asked for and this jaxlib cannot promise it.
+    """
+    given = _known(frozenset(_CPU_OPTIONS.items())) if jax.default_backend() == "cpu" else {}
+    if os.environ.get("MXNET_ENFORCE_DETERMINISM", "0") not in ("0", "", "false"):
+        if not _known(frozenset(_DETERMINISTIC.items())):
+            raise MXNetError(
+                f"MXNET_ENFORCE_DETERMINISM is set, but this jaxlib does not know {', '.join(_DETERMINISTIC)}; use "
+                "another jaxlib, or unset the variable"
+            )
+        given = given | _DETERMINISTIC
+    return given or None
+
+
+@functools.cache
+def _known(candidates: frozenset[tuple[str, Any]]) -> dict[str, Any]:
+    """The options as they are if this jaxlib takes them, else none. Tried once."""
+    found = dict(candidates)
+    try:
+        jax.jit(lambda: 0, compiler_options=found).lower().compile()
+    except Exception:  # whatever this jaxlib says to an option that it does not know
+        return {}
+    return found
 
 
 class Jitted:
@@ -52,13 +70,16 @@ class Jitted:
     Args:
         fn: what to compile.
         donate: the arguments whose memory may be used for results.
+        out_shardings: how the results are spread over devices, as ``jax.jit`` takes it.
     """
 
-    __slots__ = ("_donate", "_outermost", "plain")
+    __slots__ = ("_outermost", "_settings", "plain")
 
-    def __init__(self, fn: Callable[..., Any], donate: tuple[int, ...] = ()) -> None:
-        self.plain = jax.jit(fn, donate_argnums=donate)
-        self._donate = donate
+    def __init__(self, fn: Callable[..., Any], donate: tuple[int, ...] = (), out_shardings: Any = None) -> None:
+        self._settings: dict[str, Any] = {"donate_argnums": donate}
+        if out_shardings is not None:
+            self._settings["out_shardings"] = out_shardings
+        self.plain = jax.jit(fn, **self._settings)
         self._outermost: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any) -> Any:
@@ -66,10 +87,10 @@ class Jitted:
             return self.plain(*args)
         function = self._outermost
         if function is None:
-            options = _options()
+            chosen = options()
             function = self.plain
-            if options is not None:
+            if chosen is not None:
                 inner = cast(Any, self.plain).__wrapped__
-                function = jax.jit(inner, compiler_options=options, donate_argnums=self._donate)
+                function = jax.jit(inner, compiler_options=chosen, **self._settings)
             self._outermost = function
         return function(*args)

@@ -2,57 +2,124 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import sys
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from gluonjax._base.errors import MXNetError
+from gluonjax._ops import registry
 from gluonjax._ops.opdef import OpDef
 
-PREFIXES = {
-    "_contrib_": "contrib",
-    "_linalg_": "linalg",
-    "_sparse_": "sparse",
-    "_image_": "image",
-    "_random_": "random",
+# The namespaces that MXNet's generated functions are in, and how the operators of each begin.
+SPACES = {
+    "contrib": "_contrib_",
+    "linalg": "_linalg_",
+    "sparse": "_sparse_",
+    "image": "_image_",
+    "random": "_random_",
 }
+NUMPY_PREFIXES = ("_np_", "_npi_", "_npx_")
+
+
+def generated_place_of(name: str) -> tuple[str, str]:
+    """Where MXNet generates an operator's function: ``(namespace, name in it)``; the main namespace is 'op'.
+
+    >>> generated_place_of("_contrib_box_nms"), generated_place_of("_random_uniform")
+    (('contrib', 'box_nms'), ('random', 'uniform'))
+    """
+    if name.startswith(NUMPY_PREFIXES):
+        return "numpy", name
+    for space, prefix in SPACES.items():
+        if name.startswith(prefix):
+            return space, name[len(prefix) :]
+    return ("_internal" if name.startswith("_") else "op"), name
 
 
 def namespace_of(name: str) -> tuple[str, str]:
-    """Where MXNet puts an operator: ``(namespace, name in it)``; the main namespace is 'op'.
+    """Where users find an operator: ``(namespace, name in it)``.
 
-    >>> namespace_of("_contrib_box_nms"), namespace_of("Convolution"), namespace_of("_plus_scalar")
-    (('contrib', 'box_nms'), ('op', 'Convolution'), ('_internal', '_plus_scalar'))
+    Samplers are written by hand in ``random``, so that the generated ones stay internal.
+
+    >>> namespace_of("Convolution"), namespace_of("_plus_scalar"), namespace_of("_random_uniform")
+    (('op', 'Convolution'), ('_internal', '_plus_scalar'), ('_internal', '_random_uniform'))
     """
-    for prefix, namespace in PREFIXES.items():
-        if name.startswith(prefix):
-            return namespace, name[len(prefix) :]
-    if name.startswith(("_np_", "_npi_", "_npx_")):
-        return "_numpy", name
-    if name.startswith("_"):
+    space, short = generated_place_of(name)
+    if space == "random" and not name.endswith("_like"):
         return "_internal", name
-    return "op", name
+    return space, short
 
 
-def signature_of(op: OpDef, null: Any) -> inspect.Signature:
-    """The signature that MXNet's generated function has: inputs, attributes, ``out``, ``name``."""
+Place = Callable[[str], tuple[str, str]]
+
+
+def names_in(space: str, place: Place = namespace_of) -> dict[str, str]:
+    """Public name -> registered name of the functions of a namespace."""
+    return _names_in(space, place, len(tuple(registry.items())))
+
+
+@functools.cache
+def _names_in(space: str, place: Place, registered: int) -> dict[str, str]:
+    places = ((name, place(name)) for name, _ in registry.items())
+    return {short: name for name, (where, short) in places if where == space}
+
+
+class GeneratedModule(ModuleType):
+    """``gen_op``, ``gen_contrib``, ...: where MXNet keeps its generated functions, as modules that can be imported."""
+
+    def __init__(self, name: str, space: str, make: Callable[[str, str], Any], base: type[Any]) -> None:
+        super().__init__(name, f"The generated functions of the namespace '{space}'.")
+        self._space, self._make = space, make
+        setattr(self, base.__name__, base)
+
+    def __getattr__(self, name: str) -> Any:
+        registered = None if name.startswith("__") else names_in(self._space, generated_place_of).get(name)
+        if registered is None:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        function = self._make(registered, name)
+        setattr(self, name, function)
+        return function
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *names_in(self._space, generated_place_of)})
+
+
+def install_generated(package: ModuleType, make: Callable[[str, str], Any], base: type[Any]) -> None:
+    """Give a package its ``gen_*`` modules.
+
+    Args:
+        package: ``gluonjax.ndarray`` or ``gluonjax.symbol``.
+        make: ``(registered name, public name) -> function``.
+        base: the base class of what the functions take and give, which the modules show too.
+    """
+    for space in ("op", "_internal", *SPACES):
+        module = GeneratedModule(f"{package.__name__}.gen_{space}", space, make, base)
+        sys.modules[module.__name__] = module
+        setattr(package, f"gen_{space}", module)
+
+
+def signature_of(op: OpDef, null: Any, extras: tuple[str, ...] = ("out", "name")) -> inspect.Signature:
+    """The signature that MXNet's generated function has: inputs, attributes, then ``extras``.
+
+    Args:
+        op: the operator.
+        null: the default that stands for "not given".
+        extras: the parameters that are none of the operator's.
+    """
     keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = []
-    if op.variadic:
-        parameters.append(inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL))
+    rows: dict[str, inspect.Parameter] = {}
+    if op.variadic or op.open_inputs:
+        label = op.input_names[0] if op.input_names else "data"
+        rows[label] = inspect.Parameter(label, inspect.Parameter.VAR_POSITIONAL)
         keyword = inspect.Parameter.KEYWORD_ONLY
     else:
-        for entry in op.inputs:
-            parameters.append(inspect.Parameter(entry.name, keyword, default=None))
-    taken = {parameter.name for parameter in parameters}
-    for attr in op.attrs:
-        if attr.name not in taken:
-            parameters.append(inspect.Parameter(attr.name, keyword, default=null))
-            taken.add(attr.name)
-    for extra in ("out", "name"):
-        if extra not in taken:
-            parameters.append(inspect.Parameter(extra, keyword, default=None))
-    parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
-    return inspect.Signature(parameters)
+        rows = {name: inspect.Parameter(name, keyword, default=None) for name in op.listed_inputs}
+    for names, default in ((op.listed_attrs, null), (extras, None)):
+        for name in names:
+            rows.setdefault(name, inspect.Parameter(name, keyword, default=default))
+    return inspect.Signature([*rows.values(), inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)])
 
 
 def documentation_of(op: OpDef, name: str) -> str:
@@ -100,7 +167,8 @@ def sort_arguments(
         return tensors, given
     names = op.input_names
     slots: list[Any] = [None] * len(names)
-    count = len(names)
+    listed, attrs = op.listed_inputs, op.listed_attrs
+    count = len(listed)
     for index, arg in enumerate(args):
         if index < count:
             if arg is not None and not is_tensor(arg):
@@ -108,15 +176,15 @@ def sort_arguments(
                     continue
                 # An attribute given where only optional inputs remain (nd.slice_axis(x, 0, 1, 2) style calls).
                 raise MXNetError(
-                    f"{op.name}: argument '{names[index]}' must be an array, got {type(arg).__name__}: {arg!r}"
+                    f"{op.name}: argument '{listed[index]}' must be an array, got {type(arg).__name__}: {arg!r}"
                 )
-            slots[index] = arg
+            slots[names.index(listed[index])] = arg
         else:
             position = index - count
-            if position >= len(op.attrs):
+            if position >= len(attrs):
                 raise MXNetError(f"{op.name}: too many positional arguments ({len(args)})")
             if arg is not null:
-                given[op.attrs[position].name] = arg
+                given[attrs[position]] = arg
     for name, value in kwargs.items():
         if value is null:
             continue

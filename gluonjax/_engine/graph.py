@@ -219,9 +219,13 @@ class Graph:
     def output_names(self) -> list[str]:
         return [node.output_name(index) for node, index in self.entries]
 
-    def internals(self) -> Graph:
-        """Every visible output of every node."""
-        return Graph((node, index) for node in self.order for index in range(node.visible_count))
+    def internals(self, hidden: bool = False) -> Graph:
+        """Every visible output of every node; with ``hidden``, those that users do not see too."""
+        return Graph(
+            (node, index)
+            for node in self.order
+            for index in range(node.output_count if hidden else node.visible_count)
+        )
 
     def children(self) -> Graph | None:
         """The inputs of the nodes behind the entries, each node asked once; None where there are none."""

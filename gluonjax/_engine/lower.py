@@ -43,7 +43,7 @@ class Lowered:
         train: training mode.
         overrides: output shapes of creation nodes with open dimensions, by position
             (``ShapeTable.overrides``).
-        internals: also return every visible output of every node, after the auxiliary states.
+        internals: also return every output of every node, hidden ones too, after the auxiliary states.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Lowered:
         self.arguments = [node.name for node in graph.arguments]
         self.auxiliary = [node.name for node in graph.auxiliary]
         self.output_count = len(graph.entries)
-        self.internals = graph.internals() if internals else None
+        self.internals = graph.internals(hidden=True) if internals else None
         steps, self.key_count = _steps(graph, train, overrides or {})
         self.steps = steps
         self._whole: dict[tuple[int, ...], bool] = {}

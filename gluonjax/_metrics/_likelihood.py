@@ -155,6 +155,10 @@ class Loss(DeviceMetric):
     def __init__(self, name: str = "loss", output_names: Any = None, label_names: Any = None) -> None:
         super().__init__(name, output_names, label_names)
 
+    def update(self, _: Any, preds: Any) -> None:
+        """Take in one batch of losses; an array or a list of them."""
+        super().update(_, preds)
+
     def pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
         return [(pred, pred) for pred in ([preds] if is_array(preds) else preds)]
 

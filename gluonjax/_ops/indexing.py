@@ -276,7 +276,9 @@ def embedding(
     return _embed(data, weight, input_dim, output_dim)
 
 
-@operator("_contrib_SparseEmbedding", param_shapes=_embedding_shapes, dtypes=_embedding_dtypes)
+@operator(
+    "_contrib_SparseEmbedding", param_shapes=_embedding_shapes, dtypes=_embedding_dtypes, unlisted=("deterministic",)
+)
 def sparse_embedding(
     data: Array,
     weight: Array,

@@ -159,7 +159,7 @@ def gemm2(
     return product if position == A.ndim - 2 else jnp.moveaxis(product, -2, position)
 
 
-@operator("_linalg_potrf", aliases=("linalg_potrf",))
+@operator("_linalg_potrf", aliases=("linalg_potrf",), unlisted=("lower",))
 def potrf(A: Array, *, lower: bool = True) -> Array:
     """The Cholesky factor of symmetric positive definite matrices.
 
@@ -177,7 +177,7 @@ def potrf(A: Array, *, lower: bool = True) -> Array:
     return factor if lower else _swap(factor)
 
 
-@operator("_linalg_potri", aliases=("linalg_potri",))
+@operator("_linalg_potri", aliases=("linalg_potri",), unlisted=("lower",))
 def potri(A: Array, *, lower: bool = True) -> Array:
     """The inverse of a matrix, from its Cholesky factor.
 

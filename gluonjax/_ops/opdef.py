@@ -131,10 +131,21 @@ class OpDef:
     bodies: Any = None  # control flow: ``(attrs, number of inputs) -> tuple[Ports, ...]``, one for each subgraph
     on_whole: OnWhole = "derive"  # what the gradient with respect to whole numbers is
     open_inputs: bool = False  # which inputs there are is said by ``active_inputs`` alone (Custom)
+    unlisted: frozenset[str] = frozenset()
 
     @functools.cached_property
     def input_names(self) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.inputs)
+
+    @functools.cached_property
+    def listed_inputs(self) -> tuple[str, ...]:
+        """The inputs that a call may give by position."""
+        return tuple(name for name in self.input_names if name not in self.unlisted)
+
+    @functools.cached_property
+    def listed_attrs(self) -> tuple[str, ...]:
+        """The attributes that a call may give by position, behind the inputs."""
+        return tuple(attr.name for attr in self.attrs if attr.name not in self.unlisted)
 
     def parse(self, given: Mapping[str, Any], where: str = "") -> Attrs:
         """Read given attributes (text or values), fill in defaults, and complain about the rest.
@@ -312,6 +323,7 @@ def operator(
     heavy: bool = False,
     on_whole: OnWhole = "derive",
     bodies: Callable[[Attrs, int], tuple[Ports, ...]] | None = None,
+    unlisted: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a pure JAX function as the MXNet operator ``name``; return the function unchanged.
 
@@ -340,6 +352,7 @@ def operator(
             ``derive``: as if they were floating point; ``zero``; ``pass``: the head's, in the input's type, also
             where the result alone is whole numbers (Cast).
         heavy: recording keeps residuals instead of recomputing the forward in the backward (RNN, scans).
+        unlisted: inputs and attributes that MXNet takes by keyword only and does not show in its signature.
     """
     from gluonjax._ops import registry  # registry imports OpDef for its types
 
@@ -349,6 +362,7 @@ def operator(
             mutates=mutates,
             rest=dict(param_shapes=param_shapes, unify=unify, grad=grad, host=host, heavy=heavy, bodies=bodies,
                       on_whole=on_whole,
+                      unlisted=frozenset(unlisted),
                       dtypes={"same": same_dtypes, "free": free_dtypes}.get(dtypes, dtypes)  # type: ignore[arg-type]
                       , variable_attrs=variable_attrs or {}),
         )  # fmt: skip

@@ -56,8 +56,4 @@ def operators() -> list[OpDef]:
 def load_all() -> None:
     """Import every family, once."""
     for family in FAMILIES:
-        try:
-            importlib.import_module(f"gluonjax._ops.{family}")
-        except ModuleNotFoundError as error:
-            if error.name != f"gluonjax._ops.{family}" and not f"gluonjax._ops.{family}".startswith(f"{error.name}."):
-                raise
+        importlib.import_module(f"gluonjax._ops.{family}")

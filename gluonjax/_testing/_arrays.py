@@ -27,7 +27,7 @@ def random_arrays(*shapes: Shape) -> Any:
 
 
 def random_uniform_arrays(
-    *shapes: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = np.float32
+    *shapes: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = np.float32, **kwargs: Any
 ) -> list[np.ndarray]:
     """Return a list of uniformly distributed arrays."""
     return [np.random.uniform(low, high, shape).astype(dtype) for shape in shapes]

@@ -9,6 +9,7 @@ from typing import Any
 from gluonjax import autograd as _autograd
 from gluonjax import ndarray as nd
 from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._base.python_types import string_types as string_types
 from gluonjax.ndarray import NDArray
 
 

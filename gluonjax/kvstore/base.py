@@ -6,6 +6,7 @@ import warnings
 from typing import Any, ClassVar, TypeVar
 
 from gluonjax._base.errors import ArgumentTypeError
+from gluonjax._base.python_types import string_types as string_types
 from gluonjax.kvstore._errors import missing
 from gluonjax.ndarray.ndarray import NDArray
 
@@ -39,10 +40,9 @@ class KVStoreBase:
         """Let the store update weights: values pushed are gradients then."""
         missing(self, "set_optimizer(optimizer)")
 
-    @staticmethod
-    def is_capable(capability: str) -> bool:
+    def is_capable(self, capability: str) -> bool:
         """True where the store offers a capability; ``KVStoreBase.OPTIMIZER`` is the one there is."""
-        missing(KVStoreBase, "is_capable(capability)")
+        missing(self, "is_capable(capability)")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Write the states of the store's optimizer to a file."""

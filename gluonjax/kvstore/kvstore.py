@@ -69,8 +69,7 @@ class KVStore(KVStoreBase):
         """1."""
         return 1
 
-    @staticmethod
-    def is_capable(capability: str) -> bool:
+    def is_capable(self, capability: str) -> bool:
         """True for ``KVStoreBase.OPTIMIZER``: this store can update weights."""
         if capability.lower() != KVStoreBase.OPTIMIZER:
             raise StoreValueError(f"Unknown capability: {capability}; there is '{KVStoreBase.OPTIMIZER}'")

@@ -19,6 +19,12 @@ class NameMismatchError(MXNetError, ValueError):
     """Names of data, labels or parameters do not fit the symbol."""
 
 
+class UnknownLabelError(NameMismatchError, KeyError):
+    """Labels are given under a name that the symbol does not have."""
+
+    __str__ = Exception.__str__  # KeyError shows the repr
+
+
 class ModuleArgumentError(MXNetError, ValueError, AssertionError):
     """An argument of a module's method has a value that it cannot take."""
 

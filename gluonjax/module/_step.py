@@ -227,7 +227,7 @@ class _Program:
             self.step = Jitted(step)
         else:
             everywhere = mesh.replicated
-            self.step = jax.jit(step, out_shardings=(None, everywhere, everywhere, everywhere))
+            self.step = Jitted(step, out_shardings=(None, everywhere, everywhere, everywhere))
         self.gradients = Jitted(gradients_only)
 
 

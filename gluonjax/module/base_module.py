@@ -100,12 +100,12 @@ class BaseModule:
         metric = _as_metric(eval_metric)
         metric.reset()
         seen = 0
-        for number, batch in enumerate(eval_data):
+        for number, eval_batch in enumerate(eval_data):  # callbacks see the names of locals, which are MXNet's
             if number == num_batch:
                 break
-            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(batch, is_train=False)
-            self._update_metric_of(metric, batch)
+            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(eval_batch, is_train=False)
+            self._update_metric_of(metric, eval_batch)
             _call_all(batch_end_callback, BatchEndParam(epoch, number, metric, locals()))
             seen += 1
         _call_all(score_end_callback, BatchEndParam(epoch, seen, metric, locals()))
@@ -243,21 +243,21 @@ class BaseModule:
     ) -> None:
         metric.reset()
         batches = iter(train_data)
-        batch = next(batches, None)
+        data_batch = next(batches, None)
         number = 0
-        while batch is not None:
+        while data_batch is not None:
             if monitor is not None:
                 monitor.tic()
-            self.forward_backward(batch)
+            self.forward_backward(data_batch)
             self.update()
-            self._update_metric_of(metric, batch)
-            following = next(batches, None)
-            if following is not None:
-                self.prepare(following, sparse_row_id_fn=sparse_row_id_fn)
+            self._update_metric_of(metric, data_batch)
+            next_data_batch = next(batches, None)
+            if next_data_batch is not None:
+                self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
             if monitor is not None:
                 monitor.toc_print()
-            _call_all(batch_end_callback, BatchEndParam(epoch, number, metric, {"self": self, **locals()}))
-            batch = following
+            _call_all(batch_end_callback, BatchEndParam(epoch, number, metric, locals()))
+            data_batch = next_data_batch
             number += 1
 
     # -- files ----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from gluonjax.model import load_params
 from gluonjax.module._errors import ModuleArgumentError, require
 from gluonjax.module._padding import BucketPadding
 from gluonjax.module.base_module import BaseModule, as_list, check_input_names
-from gluonjax.module.module import Module
+from gluonjax.module.module import CPU, Module
 from gluonjax.name import NameManager
 
 Generated = tuple[Any, Any, Any]
@@ -37,7 +37,7 @@ class BucketingModule(BaseModule):
         sym_gen: Callable[[Any], Generated],
         default_bucket_key: Any = None,
         logger: Any = logging,
-        context: Any = None,
+        context: Any = CPU,
         work_load_list: Any = None,
         fixed_param_names: Any = None,
         state_names: Any = None,

@@ -14,12 +14,12 @@ from typing import Any
 
 from gluonjax._base.devices import Context
 from gluonjax._base.dtypes import is_floating, to_dtype
-from gluonjax._base.errors import MXNetError
+from gluonjax._base.errors import MXNetError, did_you_mean
 from gluonjax._engine.heads import needs_head
 from gluonjax.executor import NEEDS_HEAD, Executor
 from gluonjax.io import DataDesc
 from gluonjax.module._binding import ArrayPlan, contexts_of_groups, requests_of
-from gluonjax.module._errors import ModuleArgumentError, ModuleStateError, NameMismatchError
+from gluonjax.module._errors import ModuleArgumentError, ModuleStateError, NameMismatchError, UnknownLabelError
 from gluonjax.module._slices import batch_axis, deal, gather, slices_of
 from gluonjax.ndarray import NDArray
 from gluonjax.ndarray._invoke import new_handle
@@ -112,6 +112,12 @@ class DataParallelExecutorGroup:
     ) -> None:
         """Allocate arrays for these inputs and make the executor; parameters that exist are kept."""
         data, labels = _described(data_shapes), _described(label_shapes or ())
+        unknown = [one.name for one in labels if one.name not in self.arg_names]
+        if unknown:
+            raise UnknownLabelError(
+                f"bind: label_shapes names {unknown}, but the symbol's inputs are {self.arg_names}"
+                f"{did_you_mean(unknown[0], self.arg_names)}"
+            )
         self.flush()
         before = self if reshape else shared_group
         plan = ArrayPlan(self, data, labels, before)

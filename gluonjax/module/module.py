@@ -11,11 +11,12 @@ from gluonjax import optimizer as opt
 from gluonjax._base.devices import Context, current_context
 from gluonjax._base.errors import MXNetError, did_you_mean
 from gluonjax._files.atomic import atomic_write
+from gluonjax.context import cpu
 from gluonjax.initializer import InitDesc, Uniform
 from gluonjax.io import DataDesc
 from gluonjax.model import load_checkpoint, save_checkpoint
 from gluonjax.module._batches import descriptions_for, join_batches
-from gluonjax.module._errors import ModuleArgumentError, NameMismatchError, ParameterMissingError, require
+from gluonjax.module._errors import ModuleArgumentError, ParameterMissingError, require
 from gluonjax.module._step import TrainingStep
 from gluonjax.module._stores import (
     StoreStep,
@@ -31,6 +32,8 @@ from gluonjax.module.base_module import BaseModule, as_list, check_input_names, 
 from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
 from gluonjax.ndarray import zeros as zeros
+
+CPU = cpu()  # where modules run unless told otherwise, whatever the current context is; as in MXNet
 
 
 class Module(BaseModule):
@@ -53,7 +56,7 @@ class Module(BaseModule):
         data_names: Any = ("data",),
         label_names: Any = ("softmax_label",),
         logger: Any = logging,
-        context: Any = None,
+        context: Any = CPU,
         work_load_list: Any = None,
         fixed_param_names: Any = None,
         state_names: Any = None,
@@ -63,7 +66,7 @@ class Module(BaseModule):
         super().__init__(logger=logger)
         contexts = as_list(context if context is not None else current_context())
         if work_load_list is not None and len(work_load_list) != len(contexts):
-            raise NameMismatchError(f"work_load_list has {len(work_load_list)} entries for {len(contexts)} contexts")
+            raise ModuleArgumentError(f"work_load_list has {len(work_load_list)} entries for {len(contexts)} contexts")
         self._context = [Context(one) for one in contexts]
         self._work_load_list = list(work_load_list) if work_load_list is not None else [1] * len(contexts)
         self._group2ctxs = group2ctxs

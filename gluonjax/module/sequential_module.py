@@ -116,7 +116,7 @@ class SequentialModule(BaseModule):
                 for name in names:
                     first = owners.setdefault((kind, name), number)
                     if first != number:
-                        raise NameMismatchError(
+                        raise ModuleArgumentError(
                             f'Duplicated parameter names: {kind} "{name}" is in module {number} '
                             f"({type(module).__name__}) and in module {first} ({type(self._modules[first]).__name__}); "
                             "give the layers different names"

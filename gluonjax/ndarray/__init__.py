@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys as _sys
 
+from gluonjax._engine.functions import install_generated as _install_generated
 from gluonjax.ndarray import _internal, contrib, image, linalg, op, random, register, sparse, utils
 from gluonjax.ndarray import _methods as _methods
 from gluonjax.ndarray import ndarray as _ndarray_module
@@ -66,3 +67,6 @@ register.install(
      "sparse": sparse},
     _sys.modules[__name__],
 )  # fmt: skip
+_install_generated(
+    _sys.modules[__name__], lambda registered, _: register.operator_function(registered), _ndarray_module.NDArrayBase
+)

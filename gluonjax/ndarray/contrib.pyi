@@ -335,7 +335,6 @@ def SparseEmbedding(
     output_dim: int,
     dtype: Any = 'float32',
     sparse_grad: bool | int = False,
-    deterministic: bool | int = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

@@ -115,7 +115,6 @@ def maketrian(
 
 def potrf(
     A: NDArray,
-    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -126,7 +125,6 @@ def potrf(
 
 def potri(
     A: NDArray,
-    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

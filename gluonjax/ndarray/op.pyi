@@ -43,8 +43,6 @@ def BatchNorm_v1(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
-    moving_mean: NDArray,
-    moving_var: NDArray,
     eps: float = 0.001,
     momentum: float = 0.9,
     fix_gamma: bool | int = True,
@@ -326,7 +324,6 @@ def GroupNorm(
 
 def IdentityAttachKLSparseReg(
     data: NDArray,
-    moving_avg: NDArray,
     sparseness_target: float = 0.1,
     penalty: float = 0.001,
     momentum: float = 0.9,
@@ -1810,7 +1807,6 @@ def linalg_maketrian(
 
 def linalg_potrf(
     A: NDArray,
-    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -1821,7 +1817,6 @@ def linalg_potrf(
 
 def linalg_potri(
     A: NDArray,
-    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

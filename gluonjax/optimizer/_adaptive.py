@@ -152,6 +152,9 @@ class Test(Optimizer):
 
     __test__ = False  # not a test class for pytest
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
     def formula(self) -> Callable[..., Any]:
         return add_gradient
 

@@ -177,6 +177,9 @@ class SGLD(Optimizer):
     hyper_names: ClassVar[tuple[str, ...]] = ("lr", "wd", "rescale_grad", *NOISE_NAMES)
     clips_at_zero: ClassVar[bool] = True
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
     def formula(self) -> Callable[..., Any]:
         return langevin
 

@@ -8,6 +8,7 @@ from gluonjax.ndarray import array as array
 from gluonjax.ndarray import maximum as maximum
 from gluonjax.ndarray import multiply as multiply
 from gluonjax.ndarray import zeros as zeros
+from gluonjax.ndarray.random import normal as normal
 from gluonjax.optimizer._adam import FTML as FTML
 from gluonjax.optimizer._adam import Adam as Adam
 from gluonjax.optimizer._adam import Adamax as Adamax
@@ -35,7 +36,6 @@ from gluonjax.util import is_np_array as is_np_array
 
 # What MXNet's module imports for itself; scripts with optimizers of their own import it from here.
 NDabs = getattr(_ndarray, "abs")  # noqa: B009 - operators are put into the module when it is imported
-normal = getattr(_ndarray, "random_normal")  # noqa: B009
 multi_lamb_update = getattr(_ndarray.contrib, "multi_lamb_update")  # noqa: B009
 multi_mp_lamb_update = getattr(_ndarray.contrib, "multi_mp_lamb_update")  # noqa: B009
 

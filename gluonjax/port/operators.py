@@ -58,10 +58,9 @@ def _places(row: Row) -> Iterator[tuple[ModuleType, str]]:
     """The modules and names by which MXNet's users reach the operator: as ``nd.*`` and ``sym.*`` (``F`` is one)."""
     from gluonjax import ndarray, symbol
     from gluonjax._engine.functions import namespace_of
-    from gluonjax.symbol.register import place_of
 
-    for root, find in ((ndarray, namespace_of), (symbol, place_of)):
-        space, short = find(row.name)
+    space, short = namespace_of(row.name)
+    for root in (ndarray, symbol):
         if row.family not in EXCLUDED or row.family == "sparse":
             module = getattr(root, space)
             yield module, short

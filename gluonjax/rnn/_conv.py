@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gluonjax import symbol
@@ -93,39 +93,41 @@ class BaseConvRNNCell(BaseRNNCell):
         return self._get_activation(data, self._activation, **kwargs)
 
 
-class _ReadyConvCell(BaseConvRNNCell):
-    """The constructor of the concrete cells, with its defaults."""
-
-    _kind = ""
+def _constructor(default: str) -> Callable[..., None]:
+    """The ``__init__`` of a concrete cell whose names begin with ``default``."""
 
     def __init__(
-        self, input_shape: Size, num_hidden: int, h2h_kernel: Size = (3, 3), h2h_dilate: Size = (1, 1),
-        i2h_kernel: Size = (3, 3), i2h_stride: Size = (1, 1), i2h_pad: Size = (1, 1), i2h_dilate: Size = (1, 1),
-        i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None, i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros", activation: Any = LEAKY, prefix: str | None = None,
-        params: RNNParams | None = None, conv_layout: str = "NCHW",
+        self: BaseConvRNNCell, input_shape: Size, num_hidden: int, h2h_kernel: Size = (3, 3),
+        h2h_dilate: Size = (1, 1), i2h_kernel: Size = (3, 3), i2h_stride: Size = (1, 1), i2h_pad: Size = (1, 1),
+        i2h_dilate: Size = (1, 1), i2h_weight_initializer: Any = None, h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros", h2h_bias_initializer: Any = "zeros", activation: Any = LEAKY,
+        prefix: str = default, params: RNNParams | None = None, conv_layout: str = "NCHW",
     ) -> None:  # fmt: skip
-        super().__init__(
-            input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
+        BaseConvRNNCell.__init__(
+            self, input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
             i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
-            f"{self._kind}_" if prefix is None else prefix, params, conv_layout,
+            prefix, params, conv_layout,
         )  # fmt: skip
 
+    return __init__
 
-class ConvRNNCell(_ReadyConvCell):
+
+class ConvRNNCell(BaseConvRNNCell):
     """RNNCell on images; see BaseConvRNNCell for the arguments."""
 
-    _mode, _kind, _state_count = "rnn_tanh", "ConvRNN", 1
+    _mode, _state_count = "rnn_tanh", 1
+    __init__ = _constructor("ConvRNN_")
 
     def __call__(self, inputs: Symbol, states: list[Any]) -> tuple[Symbol, list[Any]]:
         at = self._next_step()
         return rnn_step(*self._conv_forward(inputs, states, at), at, self._squash)
 
 
-class ConvLSTMCell(_ReadyConvCell):
+class ConvLSTMCell(BaseConvRNNCell):
     """LSTMCell on images (Shi et al. 2015); see BaseConvRNNCell for the arguments."""
 
-    _mode, _kind = "lstm", "ConvLSTM"
+    _mode = "lstm"
+    __init__ = _constructor("ConvLSTM_")
 
     def __call__(self, inputs: Symbol, states: list[Any]) -> tuple[Symbol, list[Any]]:
         at = self._next_step()
@@ -133,10 +135,11 @@ class ConvLSTMCell(_ReadyConvCell):
         return lstm_step(*gates, states[1], at, self._squash, axis=self._conv_layout.find("C"))
 
 
-class ConvGRUCell(_ReadyConvCell):
+class ConvGRUCell(BaseConvRNNCell):
     """GRUCell on images; see BaseConvRNNCell for the arguments."""
 
-    _mode, _kind, _state_count = "gru", "ConvGRU", 1
+    _mode, _state_count = "gru", 1
+    __init__ = _constructor("ConvGRU_")
 
     def __call__(self, inputs: Symbol, states: list[Any]) -> tuple[Symbol, list[Any]]:
         at = self._next_step()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib as _importlib
+import sys as _sys
 from typing import Any
 
+from gluonjax._engine.functions import install_generated as _install_generated
 from gluonjax._ops import registry as _registry
 
 _registry.load_all()
@@ -41,20 +43,21 @@ from gluonjax.symbol.symbol import (  # noqa: E402
 # MXNet defines the creation functions in mxnet.symbol.symbol; scripts import them from there too.
 for _name in "arange eye full histogram hypot linspace maximum minimum ones pow power split_v2 zeros".split():
     setattr(_symbol_module, _name, globals()[_name])
+for _name in ("adamw_update", "mp_adamw_update"):  # MXNet's register module shows them too
+    setattr(register, _name, getattr(contrib, _name))
 
 _find, _names = _namespace("op", globals(), lambda: Symbol)
-# MXNet keeps its generated functions in modules of their own; here they are those of the namespaces.
-_GENERATED = {
-    f"gen_{name}": name for name in ("op", "_internal", "contrib", "image", "linalg", "random", "sparse")
-}
+_install_generated(
+    _sys.modules[__name__],
+    lambda registered, public: register.make_function(_registry.get(registered), public, Symbol),
+    SymbolBase,
+)
 _NUMPY = {"np": "numpy", "numpy": "numpy", "npx": "numpy_extension", "numpy_extension": "numpy_extension"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _NUMPY:
         return _importlib.import_module(f"gluonjax.symbol.{_NUMPY[name]}")
-    if name in _GENERATED:
-        return globals()[_GENERATED[name]]
     return _find(name)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
+from gluonjax._base.errors import ArgumentTypeError
 from gluonjax._ops import registry
 from gluonjax.base import NotImplementedForSymbol
 from gluonjax.symbol._compose import SymbolBase, create
@@ -56,7 +57,7 @@ def is_number(value: Any) -> bool:
 
 
 def _refuse(other: Any) -> NoReturn:
-    raise TypeError(f"type {type(other)} not supported")
+    raise ArgumentTypeError(f"type {type(other)} not supported")
 
 
 def _forward(two: _Pair, number: _Pair) -> Callable[[Any, Any], Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gluonjax._base.devices import Context, current_context
 from gluonjax._base.dtypes import to_dtype
-from gluonjax._base.errors import MXNetError
+from gluonjax._base.errors import ArgumentTypeError, ArgumentValueError, MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import infer
 from gluonjax._engine.graph import Graph, Node
@@ -27,14 +27,14 @@ def arrays_by_name(what: str, given: Any, names: Sequence[str], allow_missing: b
     """The arrays in the order of the names; given as a list in that order or as a dict."""
     if isinstance(given, (list, tuple)):
         if len(given) != len(names):
-            raise ValueError(
+            raise ArgumentValueError(
                 f"Length of {what} does not match the number of arguments: got {len(given)}, wanted "
                 f"{len(names)} "
                 f"({', '.join(names)})"
             )
         for array in given:
             if not (isinstance(array, NDArray) or (allow_missing and array is None)):
-                raise TypeError(
+                raise ArgumentTypeError(
                     f"Only accept list of NDArrays or dict of str to NDArray, got {type(array)} in {what}"
                 )
         return list(given)
@@ -43,14 +43,14 @@ def arrays_by_name(what: str, given: Any, names: Sequence[str], allow_missing: b
         for name in names:
             array = given.get(name)
             if array is None and not allow_missing:
-                raise ValueError(f"key `{name}` is missing in `{what}`")
+                raise ArgumentValueError(f"key `{name}` is missing in `{what}`")
             if array is not None and not isinstance(array, NDArray):
-                raise TypeError(
+                raise ArgumentTypeError(
                     f"Only accept list of NDArrays or dict of str to NDArray, got {type(array)} in {what}"
                 )
             found.append(array)
         return found
-    raise TypeError(f"Only accept list of NDArrays or dict of str to NDArray, got {type(given)} as {what}")
+    raise ArgumentTypeError(f"Only accept list of NDArrays or dict of str to NDArray, got {type(given)} as {what}")
 
 
 def requests_by_name(given: Any, names: Sequence[str]) -> list[str]:
@@ -67,10 +67,10 @@ def requests_by_name(given: Any, names: Sequence[str]) -> list[str]:
     elif isinstance(given, Mapping):
         wanted = [given.get(name, "null") for name in names]
     else:
-        raise TypeError(f"grad_req wants a str, a list or a dict, got {type(given)}")
+        raise ArgumentTypeError(f"grad_req wants a str, a list or a dict, got {type(given)}")
     for request in wanted:
         if request not in REQUESTS:
-            raise ValueError(f"grad_req must be in {_REQUEST_CODES}, got {request!r}")
+            raise ArgumentValueError(f"grad_req must be in {_REQUEST_CODES}, got {request!r}")
     return wanted
 
 
@@ -95,7 +95,7 @@ class Binding(SymbolBase):
             shared_exec: accepted; memory is shared by XLA.
         """
         if not isinstance(ctx, Context):
-            raise TypeError(f"Context type error: bind wants a context such as mx.cpu(), got {ctx!r}")
+            raise ArgumentTypeError(f"Context type error: bind wants a context such as mx.cpu(), got {ctx!r}")
         graph = self._graph
         names = [node.name for node in graph.arguments]
         arguments = arrays_by_name("args", args, names, False)
@@ -139,7 +139,7 @@ class Binding(SymbolBase):
             kwargs: shapes by argument name.
         """
         if not isinstance(ctx, Context):
-            raise TypeError(f"Context type error: simple_bind wants a context such as mx.cpu(), got {ctx!r}")
+            raise ArgumentTypeError(f"Context type error: simple_bind wants a context such as mx.cpu(), got {ctx!r}")
         given = {name: tuple(shape) for name, shape in kwargs.items() if isinstance(shape, (tuple, list))}
         try:
             graph = self._graph
@@ -215,9 +215,9 @@ class _Shared:
 
     def __init__(self, names: Any, executor: Executor | None, buffer: dict[str, NDArray] | None) -> None:
         if buffer is not None and not isinstance(buffer, dict):
-            raise ValueError("shared_buffer in simple_bind must be dict or None")
+            raise ArgumentValueError("shared_buffer in simple_bind must be dict or None")
         if names is not None and not isinstance(names, (list, tuple)):
-            raise ValueError("shared_arg_names in simple_bind must be a list or None")
+            raise ArgumentValueError("shared_arg_names in simple_bind must be a list or None")
         self.names = frozenset(names or ())
         self.executor = executor
         self.buffer = buffer

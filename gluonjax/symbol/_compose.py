@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError
 from gluonjax._base.scopes import modes
 from gluonjax._engine.graph import Entry, Graph, Node, check_hidden_key, is_node_key, labels_of
 from gluonjax._engine.graph_json import set_variable_attrs, variable_name
@@ -37,12 +37,12 @@ class SymbolBase:
             kwargs: symbols by the name of the variable that they replace.
         """
         if args and kwargs:
-            raise TypeError(
+            raise ArgumentTypeError(
                 "compose only accept input Symbols either as positional or keyword arguments, not both"
             )
         for value in (*args, *kwargs.values()):
             if not isinstance(value, SymbolBase):
-                raise TypeError("Compose expect `Symbol` as arguments")
+                raise ArgumentTypeError("Compose expect `Symbol` as arguments")
         if args and self._graph.entries[0][0].op is not None:
             raise MXNetError(
                 "General composition only support kwargs for now: write net(data=other), with the name of "

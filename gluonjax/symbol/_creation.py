@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gluonjax._base.errors import ArgumentTypeError, ArgumentValueError
 from gluonjax._ops import registry
 from gluonjax.symbol._arithmetic import binary, is_number, with_number
 from gluonjax.symbol._compose import SymbolBase
@@ -76,9 +77,9 @@ def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Sy
         return _call("_histogram", data=a, bins=bins, **kwargs)
     if isinstance(bins, (int, np.integer)):
         if range is None:
-            raise ValueError("histogram: null range is not supported in symbol mode; give range=(low, high)")
+            raise ArgumentValueError("histogram: null range is not supported in symbol mode; give range=(low, high)")
         return _call("_histogram", data=a, bin_cnt=int(bins), range=range, **kwargs)
-    raise ValueError(f"histogram: bins argument should be either an integer or a Symbol, got {bins!r}")
+    raise ArgumentValueError(f"histogram: bins argument should be either an integer or a Symbol, got {bins!r}")
 
 
 def split_v2(ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Symbol:
@@ -88,7 +89,7 @@ def split_v2(ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis:
     elif isinstance(indices_or_sections, (tuple, list)):
         indices, sections = [0, *indices_or_sections], 0
     else:
-        raise ValueError(
+        raise ArgumentValueError(
             f"split_v2: indices_or_sections must either int or tuple of ints, got {indices_or_sections!r}"
         )
     return _call("_split_v2", ary, indices=indices, axis=axis, squeeze_axis=squeeze_axis, sections=sections)
@@ -113,7 +114,7 @@ def _of_two(
                 return with_number(right, left, flipped)
             if is_number(right):
                 return plain(left, right)
-        raise TypeError(f"{name}: types ({type(left)}, {type(right)}) not supported")
+        raise ArgumentTypeError(f"{name}: types ({type(left)}, {type(right)}) not supported")
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc

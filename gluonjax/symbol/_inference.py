@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gluonjax._base.dtypes import to_dtype, user_type
-from gluonjax._base.errors import MXNetError
+from gluonjax._base.errors import ArgumentTypeError, ArgumentValueError, MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import infer
 from gluonjax._engine.graph import hints
@@ -22,7 +22,7 @@ class Inference(SymbolBase):
 
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any], what: str) -> dict[str, Any]:
         if args and kwargs:
-            raise ValueError(f"Can only specify known argument {what} either by positional or kwargs way.")
+            raise ArgumentValueError(f"Can only specify known argument {what} either by positional or kwargs way.")
         if not args:
             return {name: value for name, value in kwargs.items() if value is not None}
         names = [node.name for node in self._graph.arguments]
@@ -35,7 +35,7 @@ class Inference(SymbolBase):
         shapes = {}
         for name, shape in given.items():
             if not isinstance(shape, tuple):
-                raise TypeError(f"Arguments need to be shapes (tuple), but '{name}' is {type(shape)}.")
+                raise ArgumentTypeError(f"Arguments need to be shapes (tuple), but '{name}' is {type(shape)}.")
             shapes[name] = infer.from_user([operator.index(dim) for dim in shape], modes.np_shape)
         infer.match_names(self._graph, shapes, "InferShape")
         try:

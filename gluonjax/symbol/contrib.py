@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from gluonjax._ops import registry
-from gluonjax.symbol import _creation, random
+from gluonjax.attribute import AttrScope as AttrScope
+from gluonjax.symbol import _creation
 from gluonjax.symbol._compose import SymbolBase
 from gluonjax.symbol._control_flow import cond as cond
 from gluonjax.symbol._control_flow import foreach as foreach
 from gluonjax.symbol._control_flow import while_loop as while_loop
+from gluonjax.symbol.random import uniform as uniform
 from gluonjax.symbol.register import make_function, namespace
 from gluonjax.symbol.symbol import Symbol
 
@@ -37,8 +39,8 @@ def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tupl
     def expected(classes: Any) -> Any:
         return ((classes + 2.0) / (classes + 1.0)).log() / span * num_sampled
 
-    uniform: Any = random.uniform(0, span, shape=(num_sampled,), dtype="float64")
-    sampled = (uniform.exp() - 1).astype("int64") % range_max
+    drawn: Any = uniform(0, span, shape=(num_sampled,), dtype="float64")
+    sampled = (drawn.exp() - 1).astype("int64") % range_max
     return (
         sampled,
         expected(_call("cast", true_classes, dtype="float64")),

@@ -6,11 +6,12 @@ from typing import Any as Any, Literal as Literal
 import math
 from typing import Any as Any
 from gluonjax._ops import registry as registry
-from gluonjax.symbol import random as random
+from gluonjax.attribute import AttrScope as AttrScope
 from gluonjax.symbol._compose import SymbolBase as SymbolBase
 from gluonjax.symbol._control_flow import cond as cond
 from gluonjax.symbol._control_flow import foreach as foreach
 from gluonjax.symbol._control_flow import while_loop as while_loop
+from gluonjax.symbol.random import uniform as uniform
 from gluonjax.symbol.register import make_function as make_function, namespace as namespace
 from gluonjax.symbol.symbol import Symbol as Symbol
 
@@ -307,7 +308,6 @@ def SparseEmbedding(
     output_dim: int = ...,
     dtype: Any = 'float32',
     sparse_grad: bool | int = False,
-    deterministic: bool | int = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

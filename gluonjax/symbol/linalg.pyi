@@ -118,7 +118,6 @@ def maketrian(
 
 def potrf(
     A: Symbol | None = None,
-    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -129,7 +128,6 @@ def potrf(
 
 def potri(
     A: Symbol | None = None,
-    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

@@ -46,8 +46,6 @@ def BatchNorm_v1(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
     beta: Symbol | None = None,
-    moving_mean: Symbol | None = None,
-    moving_var: Symbol | None = None,
     eps: float = 0.001,
     momentum: float = 0.9,
     fix_gamma: bool | int = True,
@@ -329,7 +327,6 @@ def GroupNorm(
 
 def IdentityAttachKLSparseReg(
     data: Symbol | None = None,
-    moving_avg: Symbol | None = None,
     sparseness_target: float = 0.1,
     penalty: float = 0.001,
     momentum: float = 0.9,
@@ -1813,7 +1810,6 @@ def linalg_maketrian(
 
 def linalg_potrf(
     A: Symbol | None = None,
-    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -1824,7 +1820,6 @@ def linalg_potrf(
 
 def linalg_potri(
     A: Symbol | None = None,
-    lower: bool | int = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

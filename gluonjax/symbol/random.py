@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gluonjax._base.errors import ArgumentValueError
+from gluonjax._base.python_types import numeric_types as numeric_types
 from gluonjax._ops import registry
 from gluonjax.ndarray._invoke import NULL
 from gluonjax.symbol._compose import SymbolBase
@@ -24,7 +26,7 @@ def _draw(family: str, parameters: dict[str, Any], sampled: tuple[str, ...], kwa
         return _call(f"_random_{family}", **parameters, **kwargs)
     if not all(symbols):
         shown = ", ".join(f"{name}: {type(value).__name__}" for name, value in parameters.items())
-        raise ValueError(
+        raise ArgumentValueError(
             f"random.{family}: distribution parameters must all be symbols or all be numbers, got {shown}"
         )
     return _call(f"_sample_{family}", **dict(zip(sampled, parameters.values())), **kwargs)

@@ -4,6 +4,8 @@ from collections.abc import Sequence as Sequence
 from typing import Any as Any, Literal as Literal
 
 from typing import Any as Any
+from gluonjax._base.errors import ArgumentValueError as ArgumentValueError
+from gluonjax._base.python_types import numeric_types as numeric_types
 from gluonjax._ops import registry as registry
 from gluonjax.ndarray._invoke import NULL as NULL
 from gluonjax.symbol._compose import SymbolBase as SymbolBase

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from gluonjax._base.errors import ArgumentTypeError, did_you_mean
-from gluonjax._engine.functions import documentation_of
+from gluonjax._engine.functions import documentation_of, names_in, signature_of
 from gluonjax._ops import registry
 from gluonjax._ops.opdef import OpDef
 from gluonjax.attribute import AttrScope as AttrScope
@@ -16,36 +15,7 @@ from gluonjax.name import NameManager as NameManager
 from gluonjax.ndarray._invoke import NULL
 from gluonjax.symbol._compose import SymbolBase, create
 
-PREFIXES = ("_contrib_", "_linalg_", "_sparse_", "_image_", "_random_")
-NUMPY_PREFIXES = ("_np_", "_npi_", "_npx_")
-_EXTRA = ("name", "attr", "out")
-
-
-def place_of(name: str) -> tuple[str, str]:
-    """The namespace and public name of an operator's function: ``_contrib_fft`` -> ``('contrib', 'fft')``."""
-    if name.startswith(NUMPY_PREFIXES):
-        return "numpy", name
-    for prefix in PREFIXES:
-        if name.startswith(prefix):
-            if prefix == "_random_" and not name.endswith("_like"):
-                return "_internal", name
-            return prefix[1:-1], name[len(prefix) :]
-    return ("_internal" if name.startswith("_") else "op"), name
-
-
-def names_in(space: str) -> dict[str, str]:
-    """Public name -> registry name of the functions of a namespace."""
-    return _names_in(space, len(tuple(registry.items())))
-
-
-@functools.cache
-def _names_in(space: str, registered: int) -> dict[str, str]:
-    found = {}
-    for name, _ in registry.items():
-        where, public = place_of(name)
-        if where == space:
-            found[public] = name
-    return found
+_EXTRAS = ("name", "attr", "out")
 
 
 @functools.cache
@@ -59,19 +29,17 @@ def make_function(op: OpDef, public: str, cls: type[Any]) -> Callable[..., Any]:
     """
     hint = public.lower()
     make = _any_number if op.variadic is not None or op.open_inputs else _fixed_inputs
-    function, parameters = make(op, hint, cls)
+    function = make(op, hint, cls)
     function.__name__ = function.__qualname__ = public
     function.__doc__ = documentation_of(op, public)
     function.__module__ = "gluonjax.symbol"
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__signature__ = signature_of(op, NULL, _EXTRAS)  # type: ignore[attr-defined]
     return function
 
 
-def _fixed_inputs(op: OpDef, hint: str, cls: type[Any]) -> tuple[Callable[..., Any], list[inspect.Parameter]]:
-    inputs = op.input_names
-    attrs = tuple(attr.name for attr in op.attrs)
-    order = (*inputs, *attrs, *_EXTRA)
-    input_set, public = frozenset(inputs), hint
+def _fixed_inputs(op: OpDef, hint: str, cls: type[Any]) -> Callable[..., Any]:
+    order = tuple(dict.fromkeys((*op.listed_inputs, *op.listed_attrs, *_EXTRAS)))
+    input_set, public = frozenset(op.input_names), hint
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(order):
@@ -96,17 +64,10 @@ def _fixed_inputs(op: OpDef, hint: str, cls: type[Any]) -> tuple[Callable[..., A
                 given[key] = value
         return create(op, hint, (), symbols, given, name, attr, cls)
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(key, kind, default=None) for key in inputs]
-    parameters += [inspect.Parameter(key, kind, default=NULL) for key in attrs]
-    parameters += [inspect.Parameter(key, kind, default=None) for key in _EXTRA]
-    parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
-    return function, parameters
+    return function
 
 
-def _any_number(op: OpDef, hint: str, cls: type[Any]) -> tuple[Callable[..., Any], list[inspect.Parameter]]:
-    label = op.input_names[0] if op.input_names else "data"
-
+def _any_number(op: OpDef, hint: str, cls: type[Any]) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         for value in args:
             if not isinstance(value, SymbolBase):
@@ -119,11 +80,7 @@ def _any_number(op: OpDef, hint: str, cls: type[Any]) -> tuple[Callable[..., Any
         given = {key: value for key, value in kwargs.items() if key not in symbols and value is not NULL}
         return create(op, hint, args, symbols, given, name, attr, cls)
 
-    parameters = [
-        inspect.Parameter(label, inspect.Parameter.VAR_POSITIONAL),
-        inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
-    ]
-    return function, parameters
+    return function
 
 
 def find_function(space: str, public: str, cls: type[Any]) -> Callable[..., Any] | None:
@@ -138,7 +95,7 @@ def namespace(
     """``__getattr__`` and ``__dir__`` of a module whose functions are made when they are first used.
 
     Args:
-        space: the namespace, as ``place_of`` names it.
+        space: the namespace, as ``namespace_of`` names it.
         contents: the module's ``globals()``; functions are kept there.
         cls: gives the class of the symbols that the functions make.
     """

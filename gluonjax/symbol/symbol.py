@@ -9,7 +9,10 @@ from typing import Any
 from gluonjax._base.devices import Context as Context
 from gluonjax._base.devices import current_context as current_context
 from gluonjax._base.dtypes import DTYPE_TO_CODE, to_dtype
-from gluonjax._base.errors import MXNetError
+from gluonjax._base.errors import ArgumentTypeError, ArgumentValueError, MXNetError, OutOfBoundsError
+from gluonjax._base.python_types import integer_types as integer_types
+from gluonjax._base.python_types import numeric_types as numeric_types
+from gluonjax._base.python_types import string_types as string_types
 from gluonjax._base.scopes import modes
 from gluonjax._engine import graph_json
 from gluonjax._engine.graph import HIDDEN_KEYS, Graph, Node, check_hidden_key
@@ -81,19 +84,19 @@ class Symbol(Arithmetic, Inference, Binding):
             start, stop, step = index.start or 0, count if index.stop is None else index.stop, index.step or 1
             positions = range(start, stop, step)
             if any(not 0 <= position < count for position in positions):
-                raise IndexError(f"{self!r} has {count} outputs, the slice asks for {start}:{stop}:{step}")
+                raise OutOfBoundsError(f"{self!r} has {count} outputs, the slice asks for {start}:{stop}:{step}")
             return Group([self[position] for position in positions], type(self))
         if isinstance(index, str):
             found = [i for i, name in enumerate(self.list_outputs()) if name == index]
             if len(found) > 1:
-                raise ValueError(f'There are multiple outputs with name "{index}"')
+                raise ArgumentValueError(f'There are multiple outputs with name "{index}"')
             if not found:
-                raise ValueError(f'Cannot find output that matches name "{index}"')
+                raise ArgumentValueError(f'Cannot find output that matches name "{index}"')
             index = found[0]
         if not isinstance(index, int):
-            raise TypeError(f"Symbol only support integer index to fetch i-th output, got {index!r}")
+            raise ArgumentTypeError(f"Symbol only support integer index to fetch i-th output, got {index!r}")
         if index >= count:
-            raise IndexError(f"{self!r} has {count} outputs, no output {index}")
+            raise OutOfBoundsError(f"{self!r} has {count} outputs, no output {index}")
         if index < 0:
             raise MXNetError(f"Symbol only accept nonnegative index, got {index} of {count} outputs")
         return self if count == 1 else type(self)(Graph([self._graph.entries[index]]))
@@ -174,7 +177,7 @@ class Symbol(Arithmetic, Inference, Binding):
         """Set attributes of this symbol's nodes; every symbol that contains them sees it."""
         for key, text in kwargs.items():
             if not isinstance(text, str):
-                raise ValueError(f"Set Attr only accepts string values, got {key}={text!r}")
+                raise ArgumentValueError(f"Set Attr only accepts string values, got {key}={text!r}")
             for node in {id(node): node for node, _ in self._graph.entries}.values():
                 node.set_attr(check_hidden_key(key, text), text)
 
@@ -209,7 +212,7 @@ class Symbol(Arithmetic, Inference, Binding):
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
         """Write the JSON to a file."""
         if not isinstance(fname, (str, os.PathLike)):
-            raise TypeError(f"fname need to be string, got {type(fname)}")
+            raise ArgumentTypeError(f"fname need to be string, got {type(fname)}")
         atomic_write(fname, self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:
@@ -252,10 +255,11 @@ class Symbol(Arithmetic, Inference, Binding):
         return Symbol(self._graph)
 
     def as_np_ndarray(self) -> Any:
-        """This symbol with the operators of ``mx.sym.np``."""
-        from gluonjax.symbol.numpy import _Symbol
-
-        return _Symbol(self._graph)
+        """Raises MXNetError: there is no ``mx.sym.np``. Hybridized blocks take ``mx.np`` arrays as they are."""
+        raise MXNetError(
+            "Symbol.as_np_ndarray: mx.sym.np is not here; use mx.np arrays in a block and hybridize it, which needs "
+            "no symbols, or stay with mx.sym"
+        )
 
     def optimize_for(
         self, backend: str, args: Any = None, aux: Any = None, ctx: Any = None, shape_dict: Any = None,
@@ -319,7 +323,7 @@ def var(
     '(2, 3)'
     """
     if not isinstance(name, str):
-        raise TypeError(f"Expect a string for variable `name`, got {name!r}")
+        raise ArgumentTypeError(f"Expect a string for variable `name`, got {name!r}")
     texts = dict(AttrScope.in_force().get(attr))
     for key, value in (("shape", shape), ("lr_mult", lr_mult), ("wd_mult", wd_mult)):
         if value is not None:
@@ -330,11 +334,11 @@ def var(
         texts["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
         if stype not in _STORAGE_CODES:
-            raise ValueError(f"var: unknown storage type {stype!r}; use one of {sorted(_STORAGE_CODES)}")
+            raise ArgumentValueError(f"var: unknown storage type {stype!r}; use one of {sorted(_STORAGE_CODES)}")
         texts["__storage_type__"] = str(_STORAGE_CODES[stype])
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
-            raise ValueError(
+            raise ArgumentValueError(
                 f"Attribute name={key} is not supported. Additional attributes must start and end with "
                 f"double "
                 "underscores, e.g, __yourattr__"
@@ -343,7 +347,7 @@ def var(
     stored = {}
     for key, text in texts.items():
         if not isinstance(text, str):
-            raise ValueError(f"Set Attr only accepts string values, got {key}={text!r}")
+            raise ArgumentValueError(f"Set Attr only accepts string values, got {key}={text!r}")
         stored[check_hidden_key(key, text)] = text
     return Symbol(Graph([(Node(None, name, stored), 0)]))
 
@@ -359,14 +363,14 @@ def Group(symbols: Sequence[Any], create_fn: Any = Symbol) -> Any:
     """
     members = [] if isinstance(symbols, SymbolBase) else list(symbols)
     if not members or any(not isinstance(symbol, SymbolBase) for symbol in members):
-        raise TypeError("Expected a list of symbols as input")
+        raise ArgumentTypeError("Expected a list of symbols as input")
     return group(members, create_fn)
 
 
 def load(fname: str) -> Symbol:
     """Read a symbol from a JSON file of any MXNet version since 0.8."""
     if not isinstance(fname, (str, os.PathLike)):
-        raise TypeError(f"fname need to be string, got {type(fname)}")
+        raise ArgumentTypeError(f"fname need to be string, got {type(fname)}")
     try:
         with open(fname, encoding="utf-8") as file:
             text = file.read()
@@ -382,7 +386,7 @@ def load_json(json_str: str) -> Symbol:
     <Symbol e>
     """
     if not isinstance(json_str, str):
-        raise TypeError(f"fname required to be string, got {type(json_str)}")
+        raise ArgumentTypeError(f"fname required to be string, got {type(json_str)}")
     graph, stated = graph_json.read(json_str)
     if modes.np_shape and not stated.get("is_np_shape"):
         _unknown_as_minus_one(graph)

@@ -5,6 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 
+def normalized(mx: Any, is_train: bool) -> list[list[str]]:
+    """Names, hidden outputs included, and sums of magnitudes around normalizations."""
+    net = mx.sym.BatchNorm(mx.sym.var("data"), fix_gamma=False, momentum=0.5, name="bn")
+    net = mx.sym.LayerNorm(net, name="ln")
+    executor = net.simple_bind(mx.cpu(), data=(2, 3))
+    monitor = mx.mon.Monitor(1, stat_func=lambda x: mx.nd.sum(mx.nd.abs(x)), sort=False)
+    monitor.install(executor)
+    monitor.tic()
+    values = {"bn_gamma": [1, 2, 3], "bn_beta": [0, 1, 0], "ln_gamma": [3, 1, 2], "ln_beta": [0, 0, 1]}
+    for name, value in values.items():
+        executor.arg_dict[name][:] = mx.nd.array(value)
+    executor.aux_dict["bn_moving_var"][:] = 2
+    executor.forward(is_train=is_train, data=mx.nd.array([[1, 2, 4], [3, 2.5, 8]]))
+    if is_train:
+        executor.backward([mx.nd.array([[1, 2, 3], [4, 5, 7]])])
+    # MXNet has nodes of its own for head gradients.
+    return [[name, text] for _, name, text in monitor.toc() if not name.startswith("_head")]
+
+
 def watched(mx: Any, monitor_all: bool, is_train: bool) -> list[list[str]]:
     """Names and texts that a monitor collects from a step of a small network."""
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc_0")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gluonjax as mx
-from tests.module.monitor_cases import watched
+from tests.module.monitor_cases import normalized, watched
 
 RECORDED = json.loads((pathlib.Path(__file__).parents[1] / "data" / "monitor.json").read_text())
 
@@ -26,6 +26,14 @@ def test_names_and_texts_are_those_of_mxnet(every: bool, train: bool) -> None:
             continue
         assert text.endswith("\t")
         np.testing.assert_allclose(float(text), float(expected), rtol=2e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_hidden_outputs_are_seen_as_in_mxnet(train: bool) -> None:
+    found, wanted = normalized(mx, train), RECORDED[f"normalized-{train}"]
+    assert [name for name, _ in found] == [name for name, _ in wanted]
+    for (name, text), (_, expected) in zip(found, wanted):
+        np.testing.assert_allclose(float(text), float(expected), rtol=2e-4, atol=2e-4, err_msg=name)
 
 
 def test_texts_are_short() -> None:

@@ -217,6 +217,25 @@ def test_optax_optimizer():
         np.testing.assert_allclose(value, values(theirs)[key], rtol=1e-5, atol=1e-6)
 
 
+def test_optax_in_fit_and_feed_forward():
+    optax = pytest.importorskip("optax")
+    data, labels = networks.arrays(SHAPE, 1)
+    results = []
+    for optimizer, options in ((optax.sgd(0.1), {}), ("sgd", {"learning_rate": 0.1, "rescale_grad": 1 / SHAPE[0]})):
+        batches = mx.io.NDArrayIter(data[0], labels[0], SHAPE[0])
+        symbol = networks.perceptron(mx)
+        given, _ = networks.initial(mx, symbol, SHAPE)
+        module = mx.mod.Module(symbol)
+        module.fit(batches, num_epoch=2, optimizer=optimizer, optimizer_params=options or None, arg_params=given)
+        with pytest.warns(DeprecationWarning, match="FeedForward"):
+            model = mx.model.FeedForward(symbol, num_epoch=2, optimizer=optimizer, arg_params=given, **options)
+        model.fit(batches)
+        results.append([module.get_params()[0], model.arg_params])
+    for mine, theirs in zip(*results):
+        for name, value in theirs.items():
+            np.testing.assert_allclose(mine[name].asnumpy(), value.asnumpy(), rtol=1e-5, atol=1e-6, err_msg=name)
+
+
 def test_half_precision_with_master_weights():
     module = mx.mod.Module(networks.perceptron(mx))
     module.bind([mx.io.DataDesc("data", SHAPE, "float16")], [mx.io.DataDesc("softmax_label", SHAPE[:1], "float16")])

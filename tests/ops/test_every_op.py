@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 import gluonjax as mx
+from gluonjax._engine.functions import namespace_of
 from gluonjax._engine.run import Kernel
 from gluonjax._engine.tape import NOT_IN_GRAPH
 from gluonjax._ops import registry
 from gluonjax._ops.opdef import zero_grad
 from gluonjax.ndarray._cached import CachedGraph
 from gluonjax.ndarray._invoke import run_operator
-from gluonjax.symbol.register import find_function, place_of
+from gluonjax.symbol.register import find_function
 from tests.samples import FAMILIES, differentiable, error_samples_of, fingerprint, head_gradients, samples_of
 
 DATA = pathlib.Path(__file__).parent.parent / "data" / "ops"
@@ -283,7 +284,7 @@ def run_compiled(symbol, table, sample):
 
 
 def symbol_of(op, variables, attrs):
-    function = find_function(*place_of(op.name), mx.sym.Symbol)
+    function = find_function(*namespace_of(op.name), mx.sym.Symbol)
     if op.variadic:
         return function(*variables, **attrs)
     names = op.active_inputs(op.parse(attrs))

@@ -59,17 +59,21 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "groupadagrad": ("groupadagrad", {"learning_rate": 0.1}),
     "test": ("test", {}),
 }
-VARIANTS = ("plain", "full", "scheduled")
+VARIANTS = ("plain", "full", "scheduled", "begun")
 
 
 def general_arguments(mx: Any, variant: str, optimizer: str) -> dict[str, Any]:
-    """Arguments of the base class: none, or decay, clipping, scaling and names; or those with a scheduler too."""
+    """Arguments of the base class: none, or decay, clipping, scaling and names; or those with a scheduler too,
+    which ``begun`` starts in the middle, while it still warms up."""
     if variant == "plain":
         return {}
     decay = {} if optimizer == "groupadagrad" else {"wd": 0.02}
     arguments = {**decay, "clip_gradient": 0.3, "rescale_grad": 0.5, "param_idx2name": dict(NAMES)}
     if variant == "scheduled":
         arguments["lr_scheduler"] = mx.lr_scheduler.FactorScheduler(step=4, factor=0.5)
+    if variant == "begun":
+        arguments["begin_num_update"] = 3
+        arguments["lr_scheduler"] = mx.lr_scheduler.PolyScheduler(18, 0.1, 2, 0.01, 8, 0.02)
     return arguments
 
 

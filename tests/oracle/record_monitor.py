@@ -10,8 +10,9 @@ import mxnet as mx
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
-from tests.module.monitor_cases import watched  # noqa: E402
+from tests.module.monitor_cases import normalized, watched  # noqa: E402
 
 CASES = [(False, True), (True, False), (False, False)]
 found = {f"{every}-{train}": watched(mx, every, train) for every, train in CASES}
+found |= {f"normalized-{train}": normalized(mx, train) for train in (False, True)}
 (ROOT / "tests" / "data" / "monitor.json").write_text(json.dumps(found, indent=1))

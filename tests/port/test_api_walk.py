@@ -3,16 +3,57 @@
 from __future__ import annotations
 
 import inspect
+import re
 
+import numpy as np
 import pytest
 
+import gluonjax as mx
 from gluonjax.port import _api_table, api_walk, cli
+
+SYMBOLIC = (
+    "symbol module model executor executor_manager optimizer lr_scheduler initializer metric callback monitor kvstore "
+    "rnn operator profiler visualization random engine runtime util log test_utils attribute name base "
+    "contrib.svrg_optimization contrib.text contrib.tensorboard contrib.autograd contrib.symbol"
+).split()
 
 
 def test_gluon_has_every_name_with_its_signature():
     report = api_walk.walk("gluon")
     assert not report.findings, "\n".join(map(str, report.findings))
     assert report.checked > 7000
+
+
+@pytest.mark.parametrize("module", SYMBOLIC)
+def test_symbols_and_training_have_every_name_with_its_signature(module):
+    report = api_walk.walk(module)
+    found = [one for one in report.findings if not re.match(r"mxnet\.symbol\.(np|numpy)", one.path)]
+    assert not found, "\n".join(map(str, found))
+    assert report.checked
+
+
+def test_generated_functions_are_in_modules_of_their_own():
+    from gluonjax.ndarray import gen_op
+    from gluonjax.symbol import gen_random
+
+    sample, low, high = (mx.sym.var(name) for name in ("sample", "low", "high"))
+    drawn = gen_random.pdf_uniform(sample, low, high, name="density")
+    assert drawn.list_arguments() == ["sample", "low", "high"] and drawn.list_outputs() == ["density_output"]
+    assert gen_op.relu(mx.nd.array([-1, 2])).asnumpy().tolist() == [0, 2]
+    assert "pdf_uniform" in dir(gen_random) and not hasattr(mx.sym.random, "pdf_uniform")
+    with pytest.raises(AttributeError, match=r"gluonjax\.ndarray\.gen_op.*'softmaks'"):
+        gen_op.softmaks
+
+
+def test_unlisted_arguments_are_taken_by_keyword_only():
+    matrix = mx.nd.array([[2, 1], [1, 2]])
+    upper = mx.nd.linalg.potrf(matrix, lower=False).asnumpy()
+    assert upper[1, 0] == 0 and np.allclose(upper.T @ upper, [[2, 1], [1, 2]])
+    assert mx.sym.linalg.potrf(mx.sym.var("a"), "factor").name == "factor"  # the second argument is the name
+    x, gamma, beta, variance = (mx.sym.var(name) for name in ("x", "g", "b", "mv"))
+    symbol = mx.sym.BatchNorm_v1(x, gamma, beta, 0.5, name="old", moving_var=variance)
+    assert symbol.list_auxiliary_states() == ["old_moving_mean", "mv"]
+    assert symbol.attr_dict()["old"]["eps"] == "0.5"
 
 
 def test_the_table_is_whole():

@@ -239,6 +239,7 @@ def batch_norm(
     param_shapes=_BATCH_PARAMETERS,
     dtypes=_parameter_dtypes,
     variable_attrs=STATISTICS_INIT,
+    unlisted=("moving_mean", "moving_var"),
 )
 def batch_norm_v1(
     data: Array, gamma: Array, beta: Array, moving_mean: Aux, moving_var: Aux, *,

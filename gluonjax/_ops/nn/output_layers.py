@@ -291,6 +291,7 @@ def _sparse_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict
     grad=_sparse_gradient,
     param_shapes=lambda known, attrs: {"moving_avg": data[1:2]} if (data := known.get("data")) else {},
     variable_attrs={"moving_avg": {"__init__": '["zero", {}]'}},
+    unlisted=("moving_avg",),
 )
 def identity_attach_kl_sparse_reg(
     data: Array, moving_avg: Aux, *,

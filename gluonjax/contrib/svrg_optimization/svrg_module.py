@@ -11,9 +11,10 @@ from typing import Any
 
 from gluonjax import optimizer as opt
 from gluonjax.contrib.svrg_optimization.svrg_optimizer import _SVRGOptimizer
-from gluonjax.module import Module
+from gluonjax.module import Module as Module
 from gluonjax.module._errors import ModuleArgumentError, NameMismatchError
 from gluonjax.module._stores import find_store, workers
+from gluonjax.module.module import CPU
 from gluonjax.ndarray import NDArray, zeros
 
 
@@ -36,7 +37,7 @@ class SVRGModule(Module):
         data_names: Any = ("data",),
         label_names: Any = ("softmax_label",),
         logger: Any = logging,
-        context: Any = None,
+        context: Any = CPU,
         work_load_list: Any = None,
         fixed_param_names: Any = None,
         state_names: Any = None,
