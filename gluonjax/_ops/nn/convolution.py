@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import OperatorError
+from gluonjax._ops.nn.pointwise import pointwise
 from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.nn.windows import depthwise, one_channel, pad_axes, per_axis, spatial_axes
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
@@ -101,6 +102,10 @@ def correlate(
             data.reshape(data.shape[0], -1), weight.reshape(weight.shape[0], -1), (((1,), (1,)), ((), ()))
         )
         return lax.expand_dims(product, axes)
+    taps = math.prod(weight.shape[axis] for axis in axes)
+    if groups == 1 and taps == 1 and max(spread) == 1 and on_cpu() and data.dtype in (jnp.float32, jnp.float64):
+        low, high = zip(*padding)
+        return pointwise(pad_axes(data, axes, 0, low, high, (0,) * len(axes)), weight, axes, channel, stride)
     small = math.prod(weight.shape) // weight.shape[0] <= MOST_SHIFTS and max(spread) == 1
     if data.shape[1] == 1 and channel == 1 and on_cpu() and small and is_floating(data.dtype):
         low, high = zip(*padding)
