@@ -13,10 +13,11 @@ import numpy as np
 from gluonjax import io
 from gluonjax import metric as metrics
 from gluonjax import ndarray as nd
-from gluonjax._base.devices import Context, current_context
+from gluonjax._base.devices import Context
 from gluonjax._base.errors import ArgumentTypeError, MXNetError
 from gluonjax._checkpoint import BatchEndParam, load_checkpoint, save_checkpoint
 from gluonjax.callback import LogValidationMetricsCallback
+from gluonjax.context import cpu
 from gluonjax.initializer import Uniform
 
 Arrays = nd.NDArray | np.ndarray
@@ -74,7 +75,7 @@ class FeedForward:
         self.sym_gen = symbol if generates else None
         self.arg_params, self.aux_params = arg_params, aux_params
         self.allow_extra_params = allow_extra_params
-        contexts = [current_context()] if ctx is None else [ctx] if isinstance(ctx, Context) else list(ctx)
+        contexts = [cpu()] if ctx is None else [ctx] if isinstance(ctx, Context) else list(ctx)
         self.ctx = contexts
         self.num_epoch, self.epoch_size, self.begin_epoch = num_epoch, epoch_size, begin_epoch
         self.kwargs = kwargs

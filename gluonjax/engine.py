@@ -10,8 +10,8 @@ _state = threading.local()
 
 
 def set_bulk_size(size: int) -> int:
-    """Accepted for compatibility; returns the previous value."""
-    before = getattr(_state, "size", 15)
+    """Accepted for compatibility; returns the previous value, at first 0."""
+    before = getattr(_state, "size", 0)
     _state.size = int(size)
     return before
 

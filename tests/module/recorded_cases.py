@@ -218,6 +218,14 @@ def contexts_share_a_batch(mx: Any) -> Any:
 
 
 @case
+def modules_run_on_the_first_cpu_unless_told_otherwise(mx: Any) -> Any:
+    with mx.cpu(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module, model = mx.mod.Module(perceptron(mx)), mx.model.FeedForward(perceptron(mx))
+        return [str(one) for one in (*module._context, *model.ctx)]
+
+
+@case
 def workloads(mx: Any) -> Any:
     found = []
     for load in ([1, 3], [2, 1], [1, 1]):
