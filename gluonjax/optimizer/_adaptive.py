@@ -122,6 +122,7 @@ class Ftrl(Optimizer):
 
     coefficients: ClassVar[tuple[str, ...]] = ("lamda1", "beta")
     lazy_rows = True
+    lazy_rows_of_dense = False
 
     def __init__(
         self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any

@@ -88,7 +88,9 @@ class Optimizer:
     carried: ClassVar[tuple[str, ...]] = ()
     master_first: ClassVar[bool] = True
     clips_at_zero: ClassVar[bool] = False
+    # With a row-sparse gradient, update only the rows it has; of dense weights too, or only of row-sparse ones.
     lazy_rows: bool = False
+    lazy_rows_of_dense: ClassVar[bool] = True
 
     def __init__(
         self, rescale_grad: float = 1.0, param_idx2name: dict[int, str] | None = None, wd: float = 0.0,
@@ -443,6 +445,7 @@ class Optimizer:
         """Run the rule for one weight with given changing values, and write the results."""
         handles = leaves_of(state)
         rows = self.lazy_rows and grad.stype == "row_sparse"
+        rows = rows and (self.lazy_rows_of_dense or weight.stype == "row_sparse")
         kernel = _kernels.kernel_for(self, master, len(handles), tuple(hyper), rows)
         slope = _kernels.row_operands(grad, weight.shape[0]) if rows else (dense_value(grad),)
         results = kernel.run(

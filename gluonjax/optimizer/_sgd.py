@@ -87,6 +87,10 @@ class NAG(Optimizer):
     def layout(self) -> Layout:
         return "zeros" if self.momentum else None
 
+    @property
+    def lazy_rows(self) -> bool:  # type: ignore[override]
+        return not self.momentum  # MXNet calls the operator of SGD then
+
     def static(self) -> dict[str, Any]:
         own = {"momentum": max(self.momentum, 0.0)} if self.momentum else {}
         return {**super().static(), **own}

@@ -7,10 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-
-def flat(value: Any) -> list[Any]:
-    """The symbols in nested lists."""
-    return [one for entry in value for one in flat(entry)] if isinstance(value, (list, tuple)) else [value]
+from tests.gluon.observe import flat
 
 
 def network(mx: Any) -> Any:

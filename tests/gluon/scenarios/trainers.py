@@ -148,6 +148,25 @@ def optimizers(mx: Any) -> Seen:
     return seen
 
 
+def rows_of_embeddings(mx: Any) -> Seen:
+    seen: Seen = []
+    momentum = {"momentum": 0.9}
+    for name, options in (
+        ("sgd", {}), ("sgd", momentum), ("sgd", {"lazy_update": False}), ("adam", {}), ("adam", {"lazy_update": False}),
+        ("ftrl", {}), ("nag", {}), ("nag", momentum), ("signum", {}), ("rmsprop", {}), ("adamax", {}), ("ftml", {}),
+    ):  # fmt: skip
+        layer = mx.gluon.nn.Embedding(4, 2, sparse_grad=True)
+        layer.initialize(mx.init.One())
+        trainer = mx.gluon.Trainer(layer.collect_params(), name, {"wd": 0.1, **options})
+        for _ in range(3):
+            with mx.autograd.record():
+                loss = (layer(mx.nd.array([1, 1, 3])) ** 2).sum()
+            loss.backward()
+            trainer.step(1)
+        seen.append([name, sorted(options), numbers(layer.weight.data())])
+    return seen
+
+
 def splits(mx: Any) -> Seen:
     utils, x = mx.gluon.utils, mx.nd.arange(10).reshape((5, 2))
     seen = [raised(utils.split_data, x, 2), raised(utils.split_data, x, 6)]
