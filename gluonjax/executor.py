@@ -49,21 +49,19 @@ _OFTEN = 50
 _MANY_ELEMENTS = 1_000_000
 
 
-# Symbols that are built anew with the same names (unrolled cells, say) compute the same: their programs are shared.
+# Symbols that are built anew (unrolled cells, say) compute the same under other names: their programs are shared.
 _MOST_SHARED = 64
 _shared: collections.OrderedDict[Any, Kernel] = collections.OrderedDict()
 
 
 def _kernel_of(name: str, lowered: Lowered) -> Kernel:
     """The kernel of a graph's function, or that of an equal graph."""
-    try:
-        found = None if lowered.structure is None else _shared.get((name, lowered.internals is None, lowered.structure))
-    except TypeError:  # an attribute that cannot be compared
-        return Kernel(name, lowered.__call__, host=lowered.host)
+    key = None if lowered.structure is None else (lowered.internals is None, edits.count, lowered.structure)
+    found = None if key is None else _shared.get(key)
     if found is None:
         found = Kernel(name, lowered.__call__, host=lowered.host)
-        if lowered.structure is not None:
-            _shared[name, lowered.internals is None, lowered.structure] = found
+        if key is not None:
+            _shared[key] = found
             while len(_shared) > _MOST_SHARED:
                 _shared.popitem(last=False)
     return found

@@ -79,7 +79,7 @@ class Lowered:
 
     @functools.cached_property
     def structure(self) -> Any:
-        """Equal for graphs that compute the same under the same names; None where that cannot be said."""
+        """Equal for graphs that compute the same, whatever the names; None where that cannot be said."""
         found = _structure(self.graph)
         return None if found is None else (found, self.train, tuple(sorted((self.overrides or {}).items())))
 
@@ -193,7 +193,7 @@ def _structure(graph: Graph) -> Any:
         if None in bodies:
             return None
         sources = tuple((position[id(source)], index) for source, index in node.inputs)
-        nodes.append((node.op, node.name, tuple(node.parsed.items()), sources, bodies))
+        nodes.append((node.op, repr(node.parsed), sources, bodies))
     return tuple(nodes), tuple((position[id(node)], index) for node, index in graph.entries)
 
 

@@ -15,7 +15,7 @@ _AT_LEAST_0: Bounds = (0, None)
 _AT_LEAST_1: Bounds = (1, None)
 _FRACTION: Bounds = (0, 1)
 
-_CONVOLUTION: Mapping[str, Bounds] = {"num_filter": _AT_LEAST_1, "workspace": _AT_LEAST_0}
+_CONVOLUTION: Mapping[str, Bounds] = {"num_filter": _AT_LEAST_1}
 _REGIONS: Mapping[str, Bounds] = {"spatial_scale": _FRACTION}
 _FACTORS: Mapping[str, Bounds] = {"min_factor": _AT_LEAST_0, "max_factor": _AT_LEAST_0}
 _TABLE: Mapping[str, Bounds] = {"input_dim": _AT_LEAST_1, "output_dim": _AT_LEAST_1}

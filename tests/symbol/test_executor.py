@@ -239,15 +239,15 @@ def test_positions_of_whole_numbers_leave_a_graph_compiled() -> None:
 
 
 def test_equal_symbols_share_their_programs() -> None:
-    def build(size: int, name: str = "fc") -> object:
-        net = sym.FullyConnected(sym.var("x"), num_hidden=size, name=name)
+    def build(size: int, factor: float = 2) -> object:
+        net = sym.FullyConnected(sym.var("x"), num_hidden=size) * factor
         return net.simple_bind(CPU, x=(2, 3))
 
-    first, again, other, renamed = build(4), build(4), build(5), build(4, "dense")
+    first, again, other, scaled = build(4), build(4), build(5), build(4, 3)
     assert first._kernel(True) is again._kernel(True)
     assert first._kernel(True) is not first._kernel(False)
     assert first._kernel(True) is not other._kernel(True)
-    assert first._kernel(True) is not renamed._kernel(True)
+    assert first._kernel(True) is not scaled._kernel(True)
 
 
 def test_executors_that_want_different_gradients_agree() -> None:

@@ -53,9 +53,10 @@ def _ctc_lengths(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
 def _without_blank(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
     """No label within the given lengths is the blank."""
     data, label, length = inputs[0], inputs[1], inputs[-1]
+    first = attrs.get("blank_label", "first") == "first"
+    blank = 0 if first else data.shape[2] - 1
     if str(attrs.get("use_label_lengths", False)) != "True" or label.ndim != 2 or length.shape != label.shape[:1]:
-        return True
-    blank = 0 if attrs.get("blank_label", "first") == "first" else data.shape[2] - 1
+        return first or not (label == blank).any()
     return all((row[: int(count)] != blank).all() for row, count in zip(label, length))
 
 

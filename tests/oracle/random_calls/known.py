@@ -50,6 +50,11 @@ def negative(sample: Sample) -> bool:
     return bool((sample.inputs[1] < 0).any())
 
 
+def by_zero(sample: Sample) -> bool:
+    """A product times 0, a softmax at temperature 0."""
+    return 0 in (sample.attrs.get("alpha"), sample.attrs.get("temperature"))
+
+
 def gray(sample: Sample) -> bool:
     """A picture of one channel."""
     return sample.inputs[0].shape[-1] == 1
@@ -89,7 +94,7 @@ KNOWN: tuple[Known, ...] = (
     Known("more dtypes", LENIENT, text=(
         "only support|does not support|DTypes are not supported|"
         "type_flag|default_type_flag|[dD]ata type|Unsupported data|FP16 gemm|kFloat32"
-        "|inferred type|Invalid Input: 'u?int|Not implmented|Type inconsistent"
+        "|Unsupported type \\d|inferred type|Invalid Input: 'u?int|Not implmented|Type inconsistent"
     )),
     Known("unused inputs are allowed", LENIENT, text="num_inputs == infered_num_inputs"),
     Known("whole numbers written as floats", LENIENT, text="expect int but value='-?[0-9.]+'"),
@@ -103,18 +108,19 @@ KNOWN: tuple[Known, ...] = (
     Known("attributes that global pooling does not use", LENIENT, op="Pooling.*", text="Parameter stride"),
     Known("the first number of an array", LENIENT, op=".*lamb_update_phase2|.*adamw_update"),
     Known("eigenvalues of numbers that are not finite are not finite", LENIENT, op="_linalg_syevd", where=special),
+    Known("axes that have the wanted size already", LENIENT, op="broadcast_like", text="cannot be broadcasted"),
     Known("LRN of any rank", LENIENT, op="LRN", text="dim == ndim|local size"),
     Known("labels and picture sizes are not inspected", LENIENT, op="_contrib_MultiBoxTarget|_contrib_Proposal"),
     Known("inputs that do not fit are refused where 1.9.1 reads past their ends", STRICT, op=(
         "_contrib_index_array|_contrib_interleaved_.*|transpose|reverse|Correlation|_contrib_PSROIPooling|"
-        "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|_contrib_MultiBox(Target|Detection)|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|Pooling_v1|.*adamw_update|_contrib_calibrate_entropy"
+        "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|IdentityAttachKLSparseReg|_contrib_MultiBox(Target|Detection)|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|Pooling_v1|.*adamw_update|_contrib_calibrate_entropy"
     )),
     Known("products of empty arrays whose inner sizes differ", STRICT, op="dot", where=empty),
     Known("sizes of 0 are refused", STRICT, op="_contrib_AdaptiveAvgPooling2D|SpatialTransformer"),
     Known("formulas of floating point refuse whole numbers", STRICT, where=whole),
     Known("whole numbers: divisions by zero give 0, results that are not finite the nearest number", WRONG,
           where=whole, op=(
-        "reciprocal|rcbrt|rsqrt|gamma|gammaln|log.*|_hypot.*|broadcast_hypot|_r?div_scalar|_r?mod_scalar|erfinv|arc.*|"
+        "reciprocal|smooth_l1|rcbrt|rsqrt|gamma|gammaln|log.*|_hypot.*|broadcast_hypot|_r?div_scalar|_r?mod_scalar|erfinv|arc.*|"
         ".*_div|.*_mod|.*power.*|_DivScalar|expm1|exp|sinh|cosh|tan"
     )),
     Known("numbers that are not finite take other ways through a formula", WRONG, where=special),
@@ -125,6 +131,9 @@ KNOWN: tuple[Known, ...] = (
     Known("boxes without area", WRONG, op="_contrib_box_encode"),
     Known("sections=-1 is no number of sections", WRONG, op="_split_v2"),
     Known("the mean of no pixels is 0", WRONG, op="_contrib_AdaptiveAvgPooling2D", where=empty),
+    Known("arange of float16", WRONG, op="_contrib_arange_like", where=half),
+    Known("updates of float16 compute in float32", WRONG, op=".*_update", where=half),
+    Known("a factor or temperature of 0", WRONG, op="_linalg_tr[sm]m|(log_)?softmax|softmin", where=by_zero),
     Known("norms of whole numbers", WRONG, op="norm", where=whole),
     Known("gradients at negative indices", WRONG, op="gather_nd", text="grad0", where=negative),
     Known("pictures of one channel are written", WRONG, op="_image_(adjust|random)_lighting", where=gray),
