@@ -10,6 +10,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gluonjax._base.errors import OperatorError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import rng
@@ -23,6 +25,9 @@ from gluonjax._engine.run import Kernel, Pullback, is_tracer
 from gluonjax._engine.tape import Node, wanted_inputs
 from gluonjax.ndarray._invoke import commit, new_handle
 from gluonjax.ndarray._recompiling import Compilations
+
+# Smaller arrays are handed over as fast as JAX's own.
+_WORTH_KEEPING = 4096
 
 
 class CachedGraph:
@@ -49,6 +54,8 @@ class CachedGraph:
         self._programs: dict[Any, tuple[Lowered, Kernel]] = {}
         self._open_shapes: dict[Any, tuple[dict[int, Any], Any]] = {}
         self._origin = Origin()
+        # Identities of the NumPy values of the last call.
+        self._on_host: frozenset[int] = frozenset()
 
     @functools.cached_property
     def needs_values(self) -> bool:
@@ -82,6 +89,17 @@ class CachedGraph:
             found = self._open_shapes[key] = (overrides, tuple(sorted(overrides.items())))
         return found
 
+    def _upload(self, handles: Sequence[Any], values: list[Any]) -> None:
+        """Put NumPy values that came in the last call too on the device, where they stay, instead of at every call."""
+        found = []
+        for place, value in enumerate(values):
+            if type(value) is np.ndarray and value.nbytes >= _WORTH_KEEPING:
+                if id(value) in self._on_host:
+                    values[place] = handles[place].jax
+                else:
+                    found.append(id(value))
+        self._on_host = frozenset(found)
+
     def __call__(self, handles: Sequence[Any], cls: Any) -> list[Any]:
         """Run on handles for the arguments followed by those for the auxiliary states; commit the states.
 
@@ -91,6 +109,8 @@ class CachedGraph:
         lowered, kernel = self._program(handles)
         ctx = handles[0]._cell.ctx
         values = [handle._raw for handle in handles]
+        if np.ndarray in map(type, values):
+            self._upload(handles, values)
         if lowered.key_count:
             values.append(rng.take_keys(lowered.key_count))
         count = lowered.output_count
