@@ -36,12 +36,15 @@ LAUNCH_NS = 12_000
 PRICE_NS = 40_000_000
 # Both are meant for programs of up to so many equations, and grow with the length of longer ones as compiling does.
 USUAL_LENGTH = 16
+# Calls that draw random numbers are interpreted up to so many elementary operations, and compiled above, always: the
+# tiers round differently, and one seed must give the same numbers every time.
+STEADY = 1.0e6
 
 
 def numpy_only() -> None:
     """From now on compile nothing that NumPy can do: for processes that should leave JAX's devices alone."""
-    global LARGE, PRICE_NS
-    LARGE, PRICE_NS = float("inf"), 1 << 62
+    global LARGE, STEADY, PRICE_NS
+    LARGE, STEADY, PRICE_NS = float("inf"), float("inf"), 1 << 62
 
 
 COLD_TIER = os.environ.get("GLUONJAX_COLD_TIER", "1") != "0"
@@ -104,17 +107,18 @@ class Kernel:
         data_inputs: how many of the leading inputs are data; the rest are positions. None: all are data.
         source: what the kernel was made from, for ``autograd.get_symbol``; opaque here.
         on_whole: what the gradient with respect to whole numbers is (``OpDef.on_whole``).
+        steady: never change the tier, because it draws random numbers.
     """
 
     __slots__ = (
         "_backwards", "_plans", "_pullbacks", "asked", "data_inputs", "fn", "host", "interpretable", "jitted", "name",
-        "on_whole", "primal", "pulls", "source", "validate",
+        "on_whole", "primal", "pulls", "source", "steady", "validate",
     )  # fmt: skip
 
     def __init__(
         self, name: str, fn: Callable[..., tuple[Any, ...]], validate: Callable[[Sequence[Any]], None] | None = None,
         interpretable: bool = True, host: bool = False, source: Any = None,
-        data_inputs: int | None = None, on_whole: OnWhole = "derive",
+        data_inputs: int | None = None, on_whole: OnWhole = "derive", steady: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         self.fn = fn
@@ -129,6 +133,7 @@ class Kernel:
         self.pulls: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
         self.data_inputs = data_inputs
         self.on_whole = on_whole
+        self.steady = steady
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
         self._pullbacks: dict[Any, Any] = {}
@@ -349,14 +354,20 @@ class Kernel:
                 from gluonjax._engine import interpret
 
                 program = interpret.build(traced.jaxpr)
-                if program is not None and program.cost > LARGE * max(1.0, program.equations / USUAL_LENGTH):
+                if program is not None and program.cost > self._limit(program.equations):
                     program = None
             if program is None:
                 counters.compiled += 1
             else:
                 counters.interpreted += 1
         plan = self._plans[signature] = _Plan(program, structs)
+        plan.settled = self.steady
         return plan
+
+    def _limit(self, equations: int) -> float:
+        """The cost above which a program of so many equations is not interpreted."""
+        limit = LARGE * max(1.0, equations / USUAL_LENGTH)
+        return min(limit, STEADY) if self.steady else limit
 
     def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
         shown = ", ".join(
@@ -399,7 +410,7 @@ class Kernel:
 
             pull.__name__ = f"{self.name}_backward"
             found = self._backwards[key] = Kernel(
-                pull.__name__, pull, interpretable=self.interpretable, host=self.host
+                pull.__name__, pull, interpretable=self.interpretable, host=self.host, steady=self.steady
             )
             found.primal = self
             found.pulls = key
