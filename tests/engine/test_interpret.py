@@ -709,3 +709,17 @@ def test_cost_counts_the_work() -> None:
     patches = (2 * 6 * 7) * taps
     same = _conv(window_strides=(1, 1), padding="SAME")
     assert cost(same, _IMAGE, _KERNEL) == 2 * (2 * 6 * 7 * 6) * taps / 16 + 4 * patches
+
+
+@pytest.mark.parametrize("shape", [(4096, 8), (40, 11, 3), (257, 4)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_sums_of_many_rows_round_little(shape: tuple[int, ...], dtype: Any) -> None:
+    values = np.random.default_rng(0).normal(1, 0.1, shape).astype(dtype)
+    axes = tuple(range(len(shape) - 1))
+    program = build(jax.make_jaxpr(lambda x: lax.reduce_sum(x, axes=axes))(values))
+    assert program is not None
+    (found,) = program([values])
+    exact = values.astype(np.float64).sum(axis=axes)
+    assert found.dtype == dtype
+    error = np.abs(found.astype(np.float64) - exact) / exact
+    assert error.max() <= (3e-7 if dtype == np.float32 else 4e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from gluonjax._engine._numpy_rules.site import (
     identity,
     lowest,
 )
+
+#: Rows that are summed as one block.
+_ROWS = 64
 
 
 def reducer(ufunc: Any, operand: Operand, axes: tuple[int, ...], start: Any = None) -> Function:
@@ -38,12 +42,31 @@ def reducer(ufunc: Any, operand: Operand, axes: tuple[int, ...], start: Any = No
     reduce = ufunc.reduce
     if ufunc in (np.add, np.multiply):
         wide = accumulator(dtype)
+        rows = math.prod(operand.shape[: len(axes)])
+        leading = axis is not None and axes == tuple(range(len(axes)))
+        if ufunc is np.add and wide == FLOAT32 and leading and rows >= 4 * _ROWS:
+            return _sum_in_blocks(rows, operand.shape[len(axes) :], dtype)
         if wide is not dtype:
             return lambda x: reduce(x, axis=axis, dtype=wide).astype(dtype)
         return lambda x: reduce(x, axis=axis, dtype=dtype)
     if start is not None and operand.size == 0:
         return lambda x: reduce(x, axis=axis, initial=start)
     return lambda x: reduce(x, axis=axis)
+
+
+def _sum_in_blocks(count: int, rest: tuple[int, ...], dtype: np.dtype) -> Function:
+    """The sum of many rows. NumPy adds one after the other; sums of blocks round less, as XLA's do."""
+    whole = count - count % _ROWS
+
+    def add(x: np.ndarray) -> np.ndarray:
+        rows = x.reshape(count, *rest)
+        blocks = rows[:whole].reshape(whole // _ROWS, _ROWS, *rest).sum(axis=1, dtype=FLOAT32)
+        total = blocks.sum(axis=0)
+        if whole < count:
+            total = total + rows[whole:].sum(axis=0, dtype=FLOAT32)
+        return total.astype(dtype, copy=False)
+
+    return add
 
 
 def _reduce_with(ufunc: Any, start: Function | None = None) -> Rule:
