@@ -20,6 +20,7 @@ import numpy as np
 from gluonjax import random, registry
 from gluonjax._base.errors import ArgumentTypeError, MXNetError
 from gluonjax._base.python_types import string_types as string_types
+from gluonjax._base.scopes import mode
 from gluonjax.ndarray.ndarray import NDArray
 from gluonjax.ndarray.utils import load as load
 from gluonjax.util import is_np_array as is_np_array
@@ -338,10 +339,11 @@ class Constant(Initializer):
 
 def _fill(arr: NDArray, rnd_type: str, scale: float) -> None:
     """Draw from the uniform distribution on [-scale, scale], or the normal one with that deviation."""
-    if rnd_type == "uniform":
-        drawn = random.uniform(-scale, scale, shape=arr.shape, ctx=arr.context)
-    else:
-        drawn = random.normal(0, scale, shape=arr.shape, ctx=arr.context)
+    with mode(once=True):
+        if rnd_type == "uniform":
+            drawn = random.uniform(-scale, scale, shape=arr.shape, ctx=arr.context)
+        else:
+            drawn = random.normal(0, scale, shape=arr.shape, ctx=arr.context)
     arr[:] = drawn
 
 

@@ -155,3 +155,14 @@ def test_registering_a_class():
             arr[:] = np.arange(arr.size).reshape(arr.shape)
 
     assert filled(init.create("ramp"), (2, 2)).tolist() == [[0, 1], [2, 3]]
+
+
+def test_initializing_compiles_nothing() -> None:
+    """Each shape is drawn once, and compiling takes longer than drawing with NumPy."""
+    from gluonjax._engine.run import counters
+
+    before = counters.compiled
+    weight = mx.nd.zeros((701, 503))
+    mx.init.Xavier()(mx.init.InitDesc("a_weight"), weight)
+    assert counters.compiled == before
+    assert 0 < weight.asnumpy().std() < 1

@@ -22,6 +22,8 @@ class Modes(threading.local):
         self.tracer: Any = None
         # Arrays of blocks are lent to a pure function (interop.functional), which puts back what they held.
         self.lent: bool = False
+        # Samplers are called once for each shape (initializers): compiling them would not pay.
+        self.once: bool = False
         # Sees every operator's results (Block.debug).
         self.watch: Any = None
 

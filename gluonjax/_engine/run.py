@@ -367,7 +367,7 @@ class Kernel:
     def _limit(self, equations: int) -> float:
         """The cost above which a program of so many equations is not interpreted."""
         limit = LARGE * max(1.0, equations / USUAL_LENGTH)
-        return min(limit, STEADY) if self.steady else limit
+        return min(limit, STEADY) if self.steady and not modes.once else limit
 
     def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
         shown = ", ".join(
