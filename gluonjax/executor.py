@@ -194,26 +194,23 @@ class Executor:
             values.append(rng.take_keys(lowered.key_count) if draw else np.zeros(2, np.uint32))
         return values
 
-    def _wanted(self) -> tuple[int, ...]:
-        """Positions of the arguments whose gradients are computed."""
+    def _requested(self, kind: Callable[[np.dtype], bool]) -> tuple[int, ...]:
+        """Positions of the arguments of such dtypes that have a gradient array and ask for a gradient."""
         return tuple(
             index
             for index, (array, gradient, request) in enumerate(
                 zip(self.arg_arrays, self.grad_arrays, self._grad_req)
             )
-            if request != "null" and gradient is not None and is_floating(to_dtype(array.dtype))
+            if request != "null" and gradient is not None and kind(to_dtype(array.dtype))
         )
+
+    def _wanted(self) -> tuple[int, ...]:
+        """Positions of the arguments whose gradients are computed."""
+        return self._requested(is_floating)
 
     def _whole(self) -> tuple[int, ...]:
         """Positions of the arguments of whole numbers that have a gradient array."""
-        return tuple(
-            index
-            for index, (array, gradient, request) in enumerate(
-                zip(self.arg_arrays, self.grad_arrays, self._grad_req)
-            )
-            if request != "null" and gradient is not None and is_number(to_dtype(array.dtype))
-            and not is_floating(to_dtype(array.dtype))
-        )  # fmt: skip
+        return self._requested(lambda dtype: is_number(dtype) and not is_floating(dtype))
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
         """Compute the outputs.

@@ -191,6 +191,16 @@ def _nobody() -> None:
 
 
 
+def _call_of(value: Lazy) -> Call:
+    """The call that a value is a result of; a new one where its launch did not keep the value."""
+    if value.call.recipe is not None:
+        with _lock:
+            recipe = value.call.recipe
+            if recipe is not None and value.result() is None:
+                recipe.revive()
+    return value.call
+
+
 def put_off(
     kernel: Kernel, values: Sequence[Any], structs: Sequence[Any], origin: Origin | None = None
 ) -> tuple[Lazy, ...]:
@@ -199,10 +209,7 @@ def put_off(
     sources: list[Call] = []
     for value in values:
         if type(value) is Lazy:
-            source = value.call
-            if source.recipe is not None and value.result() is None:
-                source.recipe.revive()
-                source = value.call
+            source = _call_of(value)
             if source.results is None:
                 inputs.append((source, value.index))
                 if source not in sources:
@@ -234,10 +241,7 @@ def force(value: Any) -> Any:
     """The array behind a value; launches what is needed for it and everything that hangs together with it."""
     if type(value) is not Lazy:
         return value
-    call = value.call
-    if call.recipe is not None and value.result() is None:
-        call.recipe.revive()
-        call = value.call
+    call = _call_of(value)
     if call.results is None:
         launch(call)
     return value.result()

@@ -44,8 +44,8 @@ class OpByOp:
         kernel = step.kernel
         if kernel is None:
             op = step.node.op
-            steady = op.uses_key and not op.uses_train
-            kernel = step.kernel = Kernel(op.name, step.fn, host=op.host, on_whole=op.on_whole, steady=steady)
+            kernel = Kernel(op.name, step.fn, host=op.host, on_whole=op.on_whole, steady=op.is_sampler)
+            step.kernel = kernel
         results = kernel.run(values, self._on_host)
         self._calls.append((step, kernel, values, results))
         return results

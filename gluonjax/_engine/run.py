@@ -71,6 +71,11 @@ def _any_failed(values: Sequence[Any]) -> bool:
     return any([type(value) is inflight.Failed for value in values])
 
 
+def _length_of(program: Any) -> float:
+    """The length of a NumPy program in units of the usual one, at least one."""
+    return max(1.0, program.equations / USUAL_LENGTH)
+
+
 class _Plan:
     """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
 
@@ -79,8 +84,7 @@ class _Plan:
     def __init__(self, program: Any, structs: Any) -> None:
         self.program = program
         self.structs = structs
-        # In units of the usual length, at least one.
-        self.length = 1.0 if program is None else max(1.0, program.equations / USUAL_LENGTH)
+        self.length = 1.0 if program is None else _length_of(program)
         self.rent = 0
         self.settled = False
         # For calls that were put off: {(wanted, present): (backward kernel, its structs)}.
@@ -183,7 +187,7 @@ class Kernel:
                 except Exception as error:
                     raise self._explain(error, values) from error
                 rent = plan.rent + perf_counter_ns() - started - LAUNCH_NS
-                if rent > PRICE_NS and rent > PRICE_NS * plan.length and not plan.settled:
+                if rent > PRICE_NS * plan.length and not plan.settled:
                     plan.program = None
                 plan.rent = rent if rent > 0 else 0
                 return results
@@ -354,7 +358,7 @@ class Kernel:
                 from gluonjax._engine import interpret
 
                 program = interpret.build(traced.jaxpr)
-                if program is not None and program.cost > self._limit(program.equations):
+                if program is not None and program.cost > self._limit(program):
                     program = None
             if program is None:
                 counters.compiled += 1
@@ -364,9 +368,9 @@ class Kernel:
         plan.settled = self.steady
         return plan
 
-    def _limit(self, equations: int) -> float:
-        """The cost above which a program of so many equations is not interpreted."""
-        limit = LARGE * max(1.0, equations / USUAL_LENGTH)
+    def _limit(self, program: Any) -> float:
+        """The cost above which a program is not interpreted."""
+        limit = LARGE * _length_of(program)
         return min(limit, STEADY) if self.steady and not modes.once else limit
 
     def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:

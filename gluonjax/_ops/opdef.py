@@ -133,6 +133,11 @@ class OpDef:
     open_inputs: bool = False  # which inputs there are is said by ``active_inputs`` alone (Custom)
     unlisted: frozenset[str] = frozenset()
 
+    @property
+    def is_sampler(self) -> bool:
+        """Whether its results are random numbers themselves, whatever the mode (dropout's are not)."""
+        return self.uses_key and not self.uses_train
+
     @functools.cached_property
     def input_names(self) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.inputs)

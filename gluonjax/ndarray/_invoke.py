@@ -75,7 +75,7 @@ class Call:
         shown = {name: op.attr_table[name].kind.show(value) for name, value in attrs.items() if name in given}
         self.kernel = Kernel(
             op.name, op.pure(attrs, train, traced), validate if need_check else None, host=op.host,
-            on_whole=op.on_whole, source=("operator", op, shown, traced), steady=op.uses_key and not op.uses_train,
+            on_whole=op.on_whole, source=("operator", op, shown, traced), steady=op.is_sampler,
         )
 
 

@@ -203,10 +203,10 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
     optimizer = updater.optimizer
     rule = optimizer.rule_key()
     found = updater.prepared
-    flat: list[Any] = []
-    if found is not None and found.fits(updater, rule, indices, weights, grads):
-        flat = found.values()
-    if found is None or not flat or not found.agrees_with(flat):
+    if found is not None and not found.fits(updater, rule, indices, weights, grads):
+        found = None
+    flat = [] if found is None else found.values()
+    if found is None or not found.agrees_with(flat):
         found = _prepare(updater, rule, indices, weights, grads)
         if found is None:
             if modes.tracer is not None:

@@ -67,10 +67,14 @@ def _partitionable() -> bool:
     return bool(cast(Any, jax.config).jax_threefry_partitionable)
 
 
+def _halves(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """High and low words of 64-bit numbers."""
+    return (numbers >> _WORD).astype(np.uint32), numbers.astype(np.uint32)
+
+
 def _counts(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """High and low words of the positions 0, 1, 2, ... in a shape."""
-    positions = np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)
-    return (positions >> _WORD).astype(np.uint32), positions.astype(np.uint32)
+    return _halves(np.arange(math.prod(shape), dtype=np.uint64).reshape(shape))
 
 
 def _seed_words(seed: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -78,8 +82,7 @@ def _seed_words(seed: Any) -> tuple[np.ndarray, np.ndarray]:
     seed = np.asarray(seed)
     if seed.dtype.itemsize < 8:
         return np.zeros(seed.shape, np.uint32), seed.astype(np.uint32)
-    bits = seed.view(np.uint64)
-    return (bits >> _WORD).astype(np.uint32), bits.astype(np.uint32)
+    return _halves(seed.view(np.uint64))
 
 
 def spread(keys: Any, rank: int) -> tuple[np.ndarray, np.ndarray]:
@@ -101,8 +104,7 @@ def bits(keys: Any, width: int, shape: tuple[int, ...]) -> np.ndarray:
         words = _words(np.reshape(keys, (1,)))
         for start in range(0, flat.size, _BLOCK):
             positions = np.arange(start, min(start + _BLOCK, flat.size), dtype=np.uint64)
-            counts = ((positions >> _WORD).astype(np.uint32), positions.astype(np.uint32))
-            flat[start : start + _BLOCK] = _joined(*threefry(words, counts), width)
+            flat[start : start + _BLOCK] = _joined(*threefry(words, _halves(positions)), width)
         return flat.reshape(np.shape(keys) + shape)
     return _joined(*threefry(spread(keys, len(shape)), _counts(shape)), width)
 
