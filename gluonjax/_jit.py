@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import sys
 import threading
 import traceback
 import warnings
@@ -27,6 +26,7 @@ from gluonjax._engine import inflight
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy, force
 from gluonjax._engine.run import is_tracer
+from gluonjax._engine.takeover import protect
 from gluonjax.ndarray._capture import Capture, placeholder
 from gluonjax.ndarray._cell import Cell
 from gluonjax.ndarray.ndarray import NDArray
@@ -194,17 +194,6 @@ def _user_line(error: BaseException) -> str:
     return "it"
 
 
-def _references_of_two_holders() -> int:
-    one = object()
-    values = [one]
-    references = sys.getrefcount
-    for place in (0,):
-        count = references(values[place])
-    return count
-
-
-# What counts for an array that only its memory cell and a list refer to.
-HELD = _references_of_two_holders()
 _PENDING = frozenset([Lazy, inflight.Failed])
 
 
@@ -333,6 +322,8 @@ class _Program:
         written = {made.cells[number] for number in kept}
         of_cells = enumerate(inputs[: len(self._reads)])
         self._donated = tuple([place for place, number in of_cells if capture.reads[number] in written])
+        # What it takes over is in a memory cell, which gets the result.
+        self._in_cells = (1,) * len(self._donated)
         evaluate = jax.extend.core.jaxpr_as_fun(closed)
         fill = [np.zeros(struct.shape, struct.dtype) if not is_used else None for struct, is_used in zip(structs, used)]
 
@@ -398,11 +389,7 @@ class _Program:
                 return _STALE
             values.append(value)
         value = None
-        references = sys.getrefcount
-        for place in self._donated:
-            # What somebody else still refers to must survive the call.
-            if references(values[place]) > HELD:
-                values[place] = values[place].copy()
+        protect(values, self._donated, self._in_cells)
         hosts = [make() for make in self.capture_hosts]
         values += [hosts[number] for number in self._hosts]
         with jax.enable_x64(True):

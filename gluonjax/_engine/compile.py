@@ -71,12 +71,15 @@ class Jitted:
         fn: what to compile.
         donate: the arguments whose memory may be used for results.
         out_shardings: how the results are spread over devices, as ``jax.jit`` takes it.
+        keep_unused: pass arguments that nothing is computed from, too: for their memory.
     """
 
     __slots__ = ("_outermost", "_settings", "plain")
 
-    def __init__(self, fn: Callable[..., Any], donate: tuple[int, ...] = (), out_shardings: Any = None) -> None:
-        self._settings: dict[str, Any] = {"donate_argnums": donate}
+    def __init__(
+        self, fn: Callable[..., Any], donate: tuple[int, ...] = (), out_shardings: Any = None, keep_unused: bool = False
+    ) -> None:
+        self._settings: dict[str, Any] = {"donate_argnums": donate, "keep_unused": keep_unused}
         if out_shardings is not None:
             self._settings["out_shardings"] = out_shardings
         self.plain = jax.jit(fn, **self._settings)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ import numpy as np
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.inflight import note
+from gluonjax._engine.takeover import Takeover, protect
 
 if TYPE_CHECKING:
     from gluonjax._engine.run import Kernel
@@ -41,7 +42,7 @@ _lock = threading.RLock()
 # Calls that nobody needed any more leave dead references behind, which are swept now and then.
 _waiting: dict[int, weakref.ref[Call]] = {}
 _MOST_WAITING = 1024
-_programs: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
+_programs: OrderedDict[Any, _Program] = OrderedDict()
 _MOST_PROGRAMS = 512
 
 
@@ -87,14 +88,11 @@ class Call:
     """One kernel call that has not been launched, or that has been and holds its results."""
 
     __slots__ = (
-        "__weakref__", "blocks", "inputs", "kernel", "origin", "outputs", "recipe", "results", "size", "sources",
-        "users",
+        "__weakref__", "blocks", "inputs", "kernel", "origin", "outputs", "results", "size", "sources", "users",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, inputs: list[Any], sources: Sequence[Call], origin: Origin | None) -> None:
         self.kernel = kernel
-        # What results that were not kept would be computed from.
-        self.recipe: Recipe | None = None
         # Arrays, floats, or (call, output index) of other lazy calls: those must not keep the handles' objects alive.
         self.inputs = inputs
         # The other lazy calls among the inputs.
@@ -143,62 +141,7 @@ class Lazy:
         return None if results is None else results[self.index]
 
 
-class Recipe:
-    """What a launch was made of, for results that it did not keep: whoever reads one has it computed again."""
-
-    __slots__ = ("made_of",)
-
-    def __init__(self, calls: Sequence[Call]) -> None:
-        self.made_of = [(call, call.inputs) for call in calls]
-
-    def revive(self) -> None:
-        """Give every result that was not kept and still has a handle a call of its own."""
-        wanted: list[tuple[Call, Lazy]] = []
-        for call, _ in self.made_of:
-            for output in call.outputs:
-                one = output()
-                if one is not None and call.results is not None and call.results[one.index] is None:
-                    wanted.append((call, one))
-        needed = {call for call, _ in wanted}
-        for call, inputs in reversed(self.made_of):
-            if call in needed:
-                needed.update(one[0] for one in inputs if type(one) is tuple and one[0].results[one[1]] is None)
-        again: dict[Call, Call] = {}
-        for call, inputs in self.made_of:
-            if call not in needed:
-                continue
-            known: list[Any] = []
-            for one in inputs:
-                if type(one) is tuple:
-                    kept = one[0].results[one[1]]
-                    one = (again[one[0]], one[1]) if kept is None else kept
-                known.append(one)
-            made = again[call] = Call(call.kernel, known, [one[0] for one in known if type(one) is tuple], recipes)
-            made.outputs = [_nobody] * len(call.outputs)
-        for call, one in wanted:
-            one.call = again[call]
-            one.call.outputs[one.index] = weakref.ref(one)
-        self.made_of = []
-
-
 eager = Eager()
-# Whether gradients that an update has used up are left uncomputed; off once somebody has read such a one a few times.
-recipes = Origin()
-
-
-def _nobody() -> None:
-    """The reference to a result that nobody has a handle on."""
-
-
-
-def _call_of(value: Lazy) -> Call:
-    """The call that a value is a result of; a new one where its launch did not keep the value."""
-    if value.call.recipe is not None:
-        with _lock:
-            recipe = value.call.recipe
-            if recipe is not None and value.result() is None:
-                recipe.revive()
-    return value.call
 
 
 def put_off(
@@ -209,7 +152,7 @@ def put_off(
     sources: list[Call] = []
     for value in values:
         if type(value) is Lazy:
-            source = _call_of(value)
+            source = value.call
             if source.results is None:
                 inputs.append((source, value.index))
                 if source not in sources:
@@ -241,7 +184,7 @@ def force(value: Any) -> Any:
     """The array behind a value; launches what is needed for it and everything that hangs together with it."""
     if type(value) is not Lazy:
         return value
-    call = _call_of(value)
+    call = value.call
     if call.results is None:
         launch(call)
     return value.result()
@@ -290,23 +233,27 @@ def _append_with_sources(last: Call, chosen: set[Call], order: list[Call]) -> No
             order.append(call)
 
 
-def launch(start: Call, spare: Sequence[Any] = ()) -> None:
+def launch(start: Call, takeover: Takeover | None = None) -> None:
     """Compile (once per structure) and launch a call with everything that hangs together with it.
 
     Args:
-        spare: results that are needed inside the program only. They are not written to memory; whoever reads one
-            later has it computed again, from the same inputs.
+        takeover: the memory that the call's results may have, for an update of arrays that nothing else refers to.
     """
     with _lock:
         if start.results is not None:
             return
         calls = _related(start)
-        spared = {id(one): one for one in spare if type(one) is Lazy and one.call.results is None}
         _notice_early_reads(calls)
         position = {call: number for number, call in enumerate(calls)}
         slots: dict[int, int] = {}
         arrays: list[Any] = []
+        # The results that come first, in the order of the arguments whose memory they may have.
+        front: list[tuple[int, int]] = []
+        if takeover is not None:
+            front = _make_room(start, takeover, position, slots, arrays)
+        donated = len(arrays)
         steps: list[tuple[Kernel, tuple[Any, ...], tuple[int, ...]]] = []
+        one: Any
         for call in calls:
             # Where each input comes from: an argument's number, or (call, output).
             sources: list[Any] = []
@@ -323,35 +270,48 @@ def launch(start: Call, spare: Sequence[Any] = ()) -> None:
                     slot = slots[key] = len(arrays)
                     arrays.append(one)
                 sources.append(slot)
-            alive = tuple([
-                index for index, output in enumerate(call.outputs)
-                if (one := output()) is not None and id(one) not in spared
-            ])  # fmt: skip
+            alive = tuple([index for index, output in enumerate(call.outputs) if output() is not None])
             steps.append((call.kernel, tuple(sources), alive))
-        program = _program(tuple(steps))
+        program = _program(tuple(steps), tuple(front), donated)
+        one = None
         try:
             with jax.enable_x64(True):
+                if donated:
+                    protect(arrays, range(donated), program.holders)
                 outputs = program(*arrays)
         except MXNetError:
             raise
         except Exception as error:
             raise OperatorError(f"a put-off computation failed: {error}") from error
-        taken = 0
-        for call, (_, _, alive) in zip(calls, steps):
-            results: list[Any] = [None] * len(call.outputs)
-            for index in alive:
-                results[index] = outputs[taken]
-                taken += 1
-            call.results = results
+        for call in calls:
+            call.results = [None] * len(call.outputs)
             _waiting.pop(id(call), None)
-        if spared:
-            # The call that used them up (an optimizer's update) is not needed for them.
-            recipe = Recipe([call for call in calls if call is not start])
-            for one in spared.values():
-                one.call.recipe = recipe
+        for (number, index), value in zip(program.order, outputs):
+            calls[number].results[index] = value  # type: ignore[index]
         for call in calls:
             call.inputs, call.sources, call.users = [], (), []
         note(outputs)
+
+
+def _make_room(
+    start: Call, takeover: Takeover, position: dict[Call, int], slots: dict[int, int], arrays: list[Any]
+) -> list[tuple[int, int]]:
+    """Begin a launch's arguments with the arrays that it takes over; the results that may have their memory."""
+    front: list[tuple[int, int]] = []
+    for index, place in enumerate(takeover.places):
+        one = start.inputs[place]
+        if type(one) is not tuple and id(one) not in slots:
+            slots[id(one)] = len(arrays)
+            arrays.append(one)
+            front.append((position[start], index))
+    for result, one in zip(takeover.kept, takeover.spent):
+        if result.call in position and id(one) not in slots:
+            slots[id(one)] = len(arrays)
+            arrays.append(one)
+            front.append((position[result.call], result.index))
+    # From here on the arguments alone hold it.
+    takeover.spent.clear()
+    return front
 
 
 def _notice_early_reads(calls: Sequence[Call]) -> None:
@@ -403,16 +363,32 @@ def _forward_with_pullback(kernel: Kernel, backward: Kernel, values: Sequence[An
     return results, pullback
 
 
-def _program(steps: tuple[Any, ...]) -> Callable[..., Any]:
-    found = _programs.get(steps)
-    if found is None:
+class _Program:
+    """A structure of calls, compiled.
+
+    Args:
+        steps: for every call its kernel, where its inputs come from, and which of its results are wanted.
+        front: the results that come first, ``(call, output)``.
+        donated: how many of the leading arguments give their memory to these.
+    """
+
+    __slots__ = ("_compiled", "holders", "order")
+
+    def __init__(self, steps: tuple[Any, ...], front: tuple[tuple[int, int], ...], donated: int) -> None:
         partner = _partners(steps)
+        known = set(front)
+        rest = [(number, index) for number, step in enumerate(steps) for index in step[2]]
+        # What the results are, in order.
+        self.order = [*front, *[one for one in rest if one not in known]]
+        # How many references to each donated argument the calls hold, which end with the launch.
+        uses = Counter(one for _, sources, _ in steps for one in sources if type(one) is int)
+        self.holders = [uses[slot] for slot in range(donated)]
+        order = self.order
 
         def program(*arrays: Any) -> tuple[Any, ...]:
             table: list[tuple[Any, ...]] = []
-            outputs: list[Any] = []
             pullbacks: dict[int, Callable[..., Any]] = {}
-            for number, (kernel, sources, alive) in enumerate(steps):
+            for number, (kernel, sources, _) in enumerate(steps):
                 values = [arrays[one] if type(one) is int else table[one[0]][one[1]] for one in sources]
                 if number in pullbacks:
                     results = pullbacks[number](values)
@@ -421,12 +397,23 @@ def _program(steps: tuple[Any, ...]) -> Callable[..., Any]:
                 else:
                     results = kernel.fn(*values)
                 table.append(results)
-                outputs.extend(results[index] for index in alive)
-            return tuple(outputs)
+            outputs = tuple([table[number][index] for number, index in order])
+            # Waiting for the launch needs a result that no later launch takes over.
+            return (*outputs, jax.numpy.zeros((), np.int8)) if donated == len(order) else outputs
 
-        found = _programs[steps] = Jitted(program)
+        self._compiled = Jitted(program, donate=tuple(range(donated)), keep_unused=donated > 0)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        return self._compiled(*arrays)
+
+
+def _program(steps: tuple[Any, ...], front: tuple[tuple[int, int], ...], donated: int) -> _Program:
+    key = (steps, front, donated)
+    found = _programs.get(key)
+    if found is None:
+        found = _programs[key] = _Program(steps, front, donated)
         if len(_programs) > _MOST_PROGRAMS:
             _programs.popitem(last=False)
     else:
-        _programs.move_to_end(steps)
+        _programs.move_to_end(key)
     return found

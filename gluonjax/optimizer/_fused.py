@@ -18,7 +18,8 @@ from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import epoch, modes
 from gluonjax._engine import lazy
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import Kernel
+from gluonjax._engine.run import NAIVE, Kernel, is_tracer
+from gluonjax._engine.takeover import Takeover
 from gluonjax.ndarray._capture import outside
 
 
@@ -120,7 +121,8 @@ class _Prepared:
     """What an updater remembers of one list of weights, so that the next step with the same looks nothing up."""
 
     __slots__ = (
-        "epoch", "grads", "indices", "kinds", "leaves", "rule", "spare", "states", "structs", "update", "weights",
+        "epoch", "grads", "indices", "kinds", "leaves", "places", "rule", "spent", "states", "structs", "update",
+        "weights",
     )  # fmt: skip
 
     def fits(
@@ -139,9 +141,36 @@ class _Prepared:
         """What weights, gradients and states hold."""
         return [handle._raw for handle in (*self.weights, *self.grads, *self.leaves)]
 
+    def launch(self, results: Sequence[lazy.Lazy]) -> None:
+        """Launch the update into the memory of what it replaces, and put the arrays into place.
+
+        The gradients get the memory of the last step's.
+        """
+        pending = {
+            number: value for number, handle in enumerate(self.grads) if lazy.waits(value := handle._raw)
+        }  # fmt: skip
+        kept, spent = list(pending.values()), self.spent
+        before = [
+            spent.pop(number) if number in spent else np.empty(value.shape, value.dtype)
+            for number, value in pending.items()
+        ]
+        lazy.launch(results[0].call, Takeover(self.places, kept, before))
+        for handle, value in zip((*self.weights, *self.leaves), results):
+            _settle(handle, value)
+        for number, value in pending.items():
+            spent[number] = _settle(self.grads[number], value)
+
     def agrees_with(self, values: Sequence[Any]) -> bool:
         """Whether the dtypes are still the same."""
         return self.kinds == [value.dtype for value in values]
+
+
+def _settle(handle: Any, value: lazy.Lazy) -> Any:
+    """Put a launched call's result in its stand-in's place, and return it."""
+    cell, result = handle._cell, value.result()
+    if cell.value is value:
+        cell.value = result
+    return result
 
 
 def _prepare(
@@ -159,9 +188,9 @@ def _prepare(
     made.update = _update_for(optimizer, masters_of(optimizer, weights), tree)
     made.indices, made.weights, made.grads = list(indices), list(weights), list(grads)
     made.rule, made.epoch = rule, epoch.number
-    # Gradients that every backward writes anew.
-    variables = [weight._leaf for weight in weights]
-    made.spare = [leaf is not None and leaf.req == "write" for leaf in variables]
+    count = len(weights)
+    made.places = (*range(count), *range(2 * count, 2 * count + len(made.leaves)))
+    made.spent = {}
     made.kinds = [value.dtype for value in made.values()]
     made.structs = None
     return made
@@ -231,17 +260,28 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
         variables = [weight._leaf for weight in weights]
         modes.tracer.consume([leaf.buffer._cell for leaf in variables if leaf is not None and leaf.req == "write"])
     flat.append(matrix)
+    on_host = weights[0]._cell.ctx.is_host
     try:
-        if modes.tracer is None and not recorder.on and any(map(lazy.waits, flat)):
+        if _is_launch(update.kernel, flat, on_host):
             if found.structs is None:
                 found.structs = update.kernel.structs_of(flat)
             results = lazy.put_off(update.kernel, flat, found.structs)
         else:
-            results = update.kernel.run(flat, weights[0]._cell.ctx.is_host)
+            results = update.kernel.run(flat, on_host)
     except MXNetError as error:
         raise MXNetError(f"{type(optimizer).__name__}: the update failed: {error}") from error
+    flat.clear()
     for handle, value in zip((*weights, *found.leaves), results):
         handle._write(value)
     if type(results[0]) is lazy.Lazy:
-        spare = [slope._raw for slope, own in zip(grads, found.spare) if own] if lazy.recipes.on else ()
-        lazy.launch(results[0].call, spare)
+        found.launch(results)
+
+
+def _is_launch(kernel: Kernel, values: Sequence[Any], on_host: bool) -> bool:
+    """Whether an update is launched as a program, which may take over the memory of what it replaces."""
+    if modes.tracer is not None or recorder.on or NAIVE:
+        return False
+    if any(map(lazy.waits, values)):
+        return True
+    held = all([isinstance(value, (jax.Array, np.ndarray)) and not is_tracer(value) for value in values])
+    return held and not (on_host and kernel.interprets(values))
