@@ -27,7 +27,7 @@ from gluonjax.ndarray._invoke import commit, new_handle
 from gluonjax.ndarray._recompiling import Compilations
 
 # Smaller arrays are handed over as fast as JAX's own.
-_WORTH_KEEPING = 4096
+WORTH_KEEPING = 4096
 
 
 class CachedGraph:
@@ -93,7 +93,7 @@ class CachedGraph:
         """Put NumPy values that came in the last call too on the device, where they stay, instead of at every call."""
         found = []
         for place, value in enumerate(values):
-            if type(value) is np.ndarray and value.nbytes >= _WORTH_KEEPING:
+            if type(value) is np.ndarray and value.nbytes >= WORTH_KEEPING:
                 if id(value) in self._on_host:
                     values[place] = handles[place].jax
                 else:
