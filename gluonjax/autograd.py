@@ -6,12 +6,15 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
+from gluonjax._base.devices import is_usual
 from gluonjax._base.errors import ArgumentValueError, MXNetError
 from gluonjax._base.python_types import string_types as string_types
 from gluonjax._base.scopes import modes
-from gluonjax._engine import tape
+from gluonjax._engine import lazy, tape
+from gluonjax._engine.run import Kernel
 from gluonjax.ndarray._invoke import new_handle
 from gluonjax.ndarray.ndarray import NDArray
 
@@ -117,7 +120,7 @@ def _heads(heads: Any, head_grads: Any) -> list[tuple[Any, Any, Any]]:
     for head, gradient in zip(heads, head_grads):
         entry = _entry_for_backward(head)
         if gradient is None:
-            value = _ones(head.shape, head._cell.value.dtype, head.context)
+            value = _ones_for(entry, head)
             prepared.append((entry, value, None))
             continue
         if gradient.shape != head.shape:
@@ -139,6 +142,22 @@ def _fitted(gradient: NDArray, head: NDArray) -> NDArray:
         )
     flat = gradient.reshape((-1,)) if gradient.size == head.size else gradient.reshape((-1,))[: head.size]
     return flat.reshape(head.shape)
+
+
+def _ones_for(entry: Any, head: NDArray) -> Any:
+    """The head gradient where none is given: for a call that has been put off, a constant of its program."""
+    value = head._cell.value
+    put_off = lazy.waits(value) and type(entry) is tape.Entry and entry.node.pullback is None
+    if put_off and is_usual(head.context):
+        kernel, structs = _constant_ones(head.shape, value.dtype)
+        return lazy.put_off(kernel, (), structs)[0]
+    return _ones(head.shape, value.dtype, head.context)
+
+
+@functools.lru_cache(maxsize=256)
+def _constant_ones(shape: tuple[int, ...], dtype: Any) -> tuple[Kernel, Sequence[Any]]:
+    kernel = Kernel("_ones", lambda: (jax.numpy.ones(shape, dtype),))
+    return kernel, kernel.structs_of(())
 
 
 @functools.lru_cache(maxsize=256)

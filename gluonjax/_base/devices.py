@@ -128,11 +128,14 @@ def put(value: Any, context: Context) -> jax.Array:
 
     Programs compile once for committed and once for other arrays, and results are committed where one input is.
     """
-    device = context.jax_device
-    default = jax.config.jax_default_device  # type: ignore[attr-defined]
-    usual = device is (jax.local_devices()[0] if default is None else default)
     with jax.enable_x64(True):
-        return jax.device_put(value, None if usual else device)
+        return jax.device_put(value, None if is_usual(context) else context.jax_device)
+
+
+def is_usual(context: Context) -> bool:
+    """Whether a context's device is the one that JAX takes where none is named."""
+    default = jax.config.jax_default_device  # type: ignore[attr-defined]
+    return context.jax_device is (jax.local_devices()[0] if default is None else default)
 
 
 @functools.cache
