@@ -54,9 +54,13 @@ class DeviceMesh:
 
     def keep(self, holder: Any, value: Any) -> Any:
         """The first device's part of a replicated result, remembering the whole for the next step."""
-        own = next(shard.data for shard in value.addressable_shards if shard.device == self.home)
+        own = self.home_part(value)
         self._copies[holder] = (own, value)
         return own
+
+    def home_part(self, value: Any) -> Any:
+        """The first device's part of a replicated result."""
+        return next(shard.data for shard in value.addressable_shards if shard.device == self.home)
 
     def take_home(self, value: Any) -> Any:
         """A dealt-out result in one piece on the first device."""

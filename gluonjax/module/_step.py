@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from gluonjax._engine import inflight, rng
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lower import Lowered
 from gluonjax._engine.profile import recorder
+from gluonjax._engine.takeover import protect
 from gluonjax.module._mesh import DeviceMesh, mesh_of
 from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
@@ -92,7 +94,6 @@ class TrainingStep:
         pending, group.pending = group.pending, None
         group.flush_family()
         group.pending = pending
-        group._replay = None  # frees the last step's parameters before this one needs memory
         operands = self._operands_now()
         mesh = self.mesh if self.mesh is not None and self.mesh.fits(group.batch_size) else None
         program = self._program(operands, mesh)
@@ -100,29 +101,24 @@ class TrainingStep:
         count = program.lowered.key_count
         key = rng.take_keys(count) if count else None
         inputs = [group.args[name] for name in program.rest]
-        weights, aux, leaves = operands.weights, operands.aux, operands.leaves
+        state, grads = operands.state, operands.grads
         if mesh is None:
-            given = ([one._value for one in weights], [one._value for one in inputs], [one._value for one in aux], key)
-            state = [one._value for one in leaves]
+            values = [one._value for one in (*state, *grads)]
+            rest = [one._value for one in inputs]
+            # Every one is in a memory cell, which gets the result.
+            protect(values, range(len(values)), itertools.repeat(1))
         else:
+            values = mesh.replicas(state)
             axes = [group.input_axes.get(name, -1) for name in program.rest]
-            dealt = [mesh.deal(one._value, axis) for one, axis in zip(inputs, axes)]
-            given = (mesh.replicas(weights), dealt, mesh.replicas(aux), key)
-            state = mesh.replicas(leaves)
-        outputs, *results = _launch(program.step, *given, state, hyper)
-        for handles, values in zip((weights, leaves, aux), results):
-            for handle, value in zip(handles, values):
-                handle._write(value if mesh is None else mesh.keep(handle._cell, value))
-        inflight.note(tuple(results[0]))
+            rest = [mesh.deal(one._value, axis) for one, axis in zip(inputs, axes)]
+        results, gradients, outputs = _launch(program.step, values, rest, key, hyper)
+        for handle, value in zip(state, results):
+            handle._write(value if mesh is None else mesh.keep(handle._cell, value))
+        for handle, value in zip(grads, gradients):
+            handle._write(value if mesh is None else mesh.home_part(value))
+        inflight.note(tuple(outputs))
         home = outputs if mesh is None else [mesh.take_home(value) for value in outputs]
-
-        def replay() -> tuple[Any, dict[str, Any]]:
-            again, gradients = _launch(program.gradients, *given)
-            if mesh is not None:
-                again, gradients = ([mesh.take_home(one) for one in values] for values in (again, gradients))
-            return again, dict(zip(operands.names, gradients))
-
-        group.finish_step([wrap(value, group.contexts[0]) for value in home], replay)
+        group.finish_step([wrap(value, group.contexts[0]) for value in home])
 
     def _operands_now(self) -> _Operands:
         """The arrays of a step; looked up anew only when the group or the optimizer has got other ones."""
@@ -136,7 +132,8 @@ class TrainingStep:
         if found is None or found.args is not group.args or any(a is not b for a, b in zip(states, found.states)):
             aux = [group.auxs[name] for name in group.aux_names]
             masters = fused.masters_of(self.optimizer, weights)
-            found = self._operands = _Operands(group.args, names, indices, weights, aux, states, masters)
+            grads = [group.grads[name] for name in names]
+            found = self._operands = _Operands(group.args, names, indices, weights, grads, aux, states, masters)
         return found
 
     def _program(self, operands: _Operands, mesh: DeviceMesh | None) -> _Program:
@@ -145,7 +142,7 @@ class TrainingStep:
         found = self._programs.get(key)
         if found is None:
             rules = fused.apply_rules(self.optimizer, operands.masters)
-            found = self._programs[key] = _Program(lowered, operands.names, rules, operands.structure, mesh)
+            found = self._programs[key] = _Program(lowered, operands, rules, mesh)
         return found
 
     def compilations(self) -> int:
@@ -166,13 +163,16 @@ class _Operands:
         names: list[str],
         indices: list[Any],
         weights: list[NDArray],
+        grads: list[NDArray],
         aux: list[NDArray],
         states: list[Any],
         masters: tuple[bool, ...],
     ) -> None:
         self.args, self.names, self.indices = args, names, indices
-        self.weights, self.aux, self.states, self.masters = weights, aux, states, masters
+        self.weights, self.grads, self.aux, self.states, self.masters = weights, grads, aux, states, masters
         self.leaves, self.structure = jax.tree.flatten(_tuples(states), is_leaf=lambda one: isinstance(one, NDArray))
+        # What a step replaces beside the gradients: its program's first arguments and results.
+        self.state = [*weights, *self.leaves, *aux]
 
 
 def _tuples(states: Any) -> Any:
@@ -190,20 +190,28 @@ def _launch(program: Any, *inputs: Any) -> Any:
 
 
 class _Program:
-    """The jitted step for one graph and one static configuration of the optimizer."""
+    """The jitted step for one graph and one static configuration of the optimizer.
 
-    def __init__(
-        self, lowered: Lowered, names: Sequence[str], rules: Any, structure: Any, mesh: DeviceMesh | None
-    ) -> None:
+    ``step(state, rest, key, hyper) -> (state, gradients, outputs)``, for a state as ``_Operands`` has it. The old
+    gradients come after it, for their memory.
+    """
+
+    def __init__(self, lowered: Lowered, operands: _Operands, rules: Any, mesh: DeviceMesh | None) -> None:
         self.lowered = lowered
         self.traces = 0
-        trained = {name: ("weight", index) for index, name in enumerate(names)}
+        trained = {name: ("weight", index) for index, name in enumerate(operands.names)}
         self.rest = [name for name in lowered.arguments if name not in trained]
         place = {**trained, **{name: ("rest", index) for index, name in enumerate(self.rest)}}
         order = [place[name] for name in lowered.arguments]
-        count = lowered.output_count
+        count, structure = lowered.output_count, operands.structure
+        weights_end = len(operands.weights)
+        leaves_end = weights_end + len(operands.leaves)
+        aux_end = leaves_end + len(operands.aux)
 
-        def differentiate(weights: Any, rest: Any, aux: Any, key: Any) -> Any:
+        def step(state: Any, rest: Any, key: Any, hyper: Any) -> Any:
+            self.traces += 1  # runs while tracing only
+            weights, leaves, aux = state[:weights_end], state[weights_end:leaves_end], state[leaves_end:aux_end]
+
             def forward(trainable: Any) -> Any:
                 arguments = [trainable[i] if kind == "weight" else rest[i] for kind, i in order]
                 results = lowered(*arguments, *aux, *([] if key is None else [key]))
@@ -211,24 +219,13 @@ class _Program:
 
             outputs, pullback, new_aux = jax.vjp(forward, list(weights), has_aux=True)
             (gradients,) = pullback(tuple(_head(output) for output in outputs))
-            return outputs, gradients, new_aux
-
-        def step(weights: Any, rest: Any, aux: Any, key: Any, leaves: Any, hyper: Any) -> Any:
-            self.traces += 1  # runs while tracing only
-            outputs, gradients, new_aux = differentiate(weights, rest, aux, key)
             new_weights, new_states = rules(weights, gradients, jax.tree.unflatten(structure, leaves), hyper)
-            return list(outputs), new_weights, jax.tree.leaves(new_states), list(new_aux)
-
-        def gradients_only(weights: Any, rest: Any, aux: Any, key: Any) -> Any:
-            outputs, gradients, _ = differentiate(weights, rest, aux, key)
-            return list(outputs), gradients
+            return [*new_weights, *jax.tree.leaves(new_states), *new_aux], gradients, list(outputs)
 
         if mesh is None:
-            self.step = Jitted(step)
+            self.step = Jitted(step, donate=(0,), keep_unused=True)
         else:
-            everywhere = mesh.replicated
-            self.step = Jitted(step, out_shardings=(None, everywhere, everywhere, everywhere))
-        self.gradients = Jitted(gradients_only)
+            self.step = Jitted(step, out_shardings=(mesh.replicated, mesh.replicated, None))
 
 
 def _head(output: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gluonjax._base.devices import Context
@@ -23,8 +23,6 @@ from gluonjax.module._errors import ModuleArgumentError, ModuleStateError, NameM
 from gluonjax.module._slices import batch_axis, deal, gather, slices_of
 from gluonjax.ndarray import NDArray
 from gluonjax.ndarray._invoke import new_handle
-
-Replay = Callable[[], tuple[Sequence[Any], Mapping[str, Any]]]
 
 
 class DataParallelExecutorGroup:
@@ -84,7 +82,8 @@ class DataParallelExecutorGroup:
         self.gradients_wanted = False
         self.pending: str | None = None
         self.is_train = False
-        self._replay: Replay | None = None
+        # Results of a fused step, which the executor has not seen.
+        self._unseen: Sequence[Any] | None = None
         self._outputs: list[NDArray] | None = None
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
@@ -134,7 +133,7 @@ class DataParallelExecutorGroup:
         self.executor.grad_req = self.grad_req  # type: ignore[attr-defined]  # MXNet's executors carry it
         self._output_shapes, self._output_types = plan.output_shapes, plan.output_types
         self._lacks_heads: bool | None = None
-        self._replay = None
+        self._unseen = None
         self._outputs = None
         if reshape and old is not None:
             # A callback that was set on the executor itself goes on watching, as in MXNet.
@@ -220,7 +219,7 @@ class DataParallelExecutorGroup:
         self.is_train = self.for_training if is_train is None else bool(is_train)
         self.pending = "forward"
         self._outputs = None
-        self._replay = None
+        self._unseen = None
         if self.monitor is not None or self.executor._monitor is not None:
             self.flush()
 
@@ -274,27 +273,19 @@ class DataParallelExecutorGroup:
         for group in list(self._family):
             group.flush()
 
-    def finish_step(self, outputs: list[NDArray], replay: Replay) -> None:
-        """A fused step has run everything.
-
-        Args:
-            outputs: what it computed.
-            replay: computes outputs and gradients of this step again, for someone who asks for them later.
-        """
+    def finish_step(self, outputs: list[NDArray]) -> None:
+        """A fused step has run everything, and left these outputs."""
         self.pending = None
         self._outputs = outputs
-        self._replay = replay
+        self._unseen = [one._value for one in outputs]
 
     def _settle(self) -> None:
-        """Make executor and gradient arrays hold the last step's results, and keep it so from now on."""
+        """Make the executor's outputs and gradients those of the last step, and keep it so from now on."""
         self.gradients_wanted = True
         self.flush()
-        replay, self._replay = self._replay, None
-        if replay is not None:
-            outputs, gradients = replay()
-            self.executor._show(outputs)
-            for name, value in gradients.items():
-                self.grads[name]._write(value)
+        unseen, self._unseen = self._unseen, None
+        if unseen is not None:
+            self.executor._show(unseen)
 
     # -- results ---------------------------------------------------------------------------------------------
 
