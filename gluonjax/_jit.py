@@ -20,7 +20,6 @@ import jax
 import jax.extend
 import numpy as np
 
-from gluonjax._base.devices import put
 from gluonjax._base.errors import MXNetError, TracedValueError
 from gluonjax._base.scopes import epoch, modes
 from gluonjax._engine import inflight
@@ -28,9 +27,9 @@ from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy, force
 from gluonjax._engine.run import is_tracer
 from gluonjax._engine.takeover import protect
-from gluonjax.ndarray._cached import WORTH_KEEPING
 from gluonjax.ndarray._capture import Capture, placeholder
 from gluonjax.ndarray._cell import Cell
+from gluonjax.ndarray._returning import Returning
 from gluonjax.ndarray.ndarray import NDArray
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -340,8 +339,7 @@ class _Program:
 
         program.__name__ = name
         self._compiled = Jitted(program, donate=self._donated)
-        # The NumPy arrays of the last call that are worth a place on the device.
-        self._on_host: frozenset[int] = frozenset()
+        self._returning = Returning()
         self._epoch = epoch.number
 
     @staticmethod
@@ -393,7 +391,7 @@ class _Program:
                 return _STALE
             values.append(value)
         if np.ndarray in map(type, values):
-            self._upload(values, cells)
+            self._returning.upload(values, [cells[one] if type(one) is int else one for one in self._reads])
         value = None
         protect(values, self._donated, self._in_cells)
         hosts = [make() for make in self.capture_hosts]
@@ -410,19 +408,6 @@ class _Program:
         for leaf, fresh in self._fresh:
             leaf.fresh = fresh
         return self._deliver(results, cells)
-
-    def _upload(self, values: list[Any], cells: Sequence[Cell]) -> None:
-        """Put NumPy values that came in the last call too on the device, where they stay, instead of at every call."""
-        found = []
-        for place, value in enumerate(values):
-            if type(value) is np.ndarray and value.nbytes >= WORTH_KEEPING:
-                if id(value) in self._on_host:
-                    source = self._reads[place]
-                    cell = cells[source] if type(source) is int else source
-                    cell.value = values[place] = put(value, cell.ctx)
-                else:
-                    found.append(id(value))
-        self._on_host = frozenset(found)
 
     def _deliver(self, results: Sequence[Any], cells: Sequence[Cell]) -> Any:
         own = results[len(self._targets) :]

@@ -24,6 +24,8 @@ class Modes(threading.local):
         self.lent: bool = False
         # Samplers are called once for each shape (initializers): compiling them would not pay.
         self.once: bool = False
+        # Of a block that runs uncompiled: whether its operators are put off (``_engine/joining.py``).
+        self.joining: Any = None
         # Sees every operator's results (Block.debug).
         self.watch: Any = None
 

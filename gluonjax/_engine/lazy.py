@@ -44,6 +44,12 @@ _waiting: dict[int, weakref.ref[Call]] = {}
 _MOST_WAITING = 1024
 _programs: OrderedDict[Any, _Program] = OrderedDict()
 _MOST_PROGRAMS = 512
+_made = [0]
+
+
+def programs_made() -> int:
+    """How many programs have been traced, and compiled, so far."""
+    return _made[0]
 
 
 class Origin:
@@ -386,6 +392,7 @@ class _Program:
         order = self.order
 
         def program(*arrays: Any) -> tuple[Any, ...]:
+            _made[0] += 1  # runs while tracing only
             table: list[tuple[Any, ...]] = []
             pullbacks: dict[int, Callable[..., Any]] = {}
             for number, (kernel, sources, _) in enumerate(steps):

@@ -174,7 +174,7 @@ class Kernel:
         if plan is None:
             plan = self._make_plan(signature, values)
         if waits and not self.host and plan.structs is not None and not _any_failed(values):
-            return lazy.put_off(self, values, plan.structs, lazy.eager.origin if defer else None)
+            return lazy.put_off(self, values, plan.structs, lazy.eager.origin if defer and modes.recording else None)
         program = plan.program
         if on_host and program is not None:
             operands = values if plain else self._ready(values)
@@ -192,7 +192,7 @@ class Kernel:
                 plan.rent = rent if rent > 0 else 0
                 return results
         if defer and not self.host and not any(is_tracer(value) for value in values):
-            return lazy.put_off(self, values, self.structs_of(values), lazy.eager.origin)
+            return lazy.put_off(self, values, self.structs_of(values), lazy.eager.origin if modes.recording else None)
         return self._run_compiled(values, device)
 
     def _run_timed(self, values: Sequence[Any], on_host: bool, device: Any) -> tuple[Any, ...]:

@@ -9,6 +9,8 @@ from typing import Any
 
 from gluonjax import ndarray as nd
 from gluonjax import symbol as sym
+from gluonjax._base.scopes import modes
+from gluonjax._engine.joining import Joining
 from gluonjax.gluon._errors import ArgumentError, BlockTypeError, DeferredInitializationError
 from gluonjax.gluon._trace import (
     ARRAYS,
@@ -51,6 +53,7 @@ class HybridBlock(Block):
         self._cached_graph: Any = ()
         self._cached_op: Any = None
         self._traces: dict[Any, Trace] = {}
+        self._joining = Joining()
         self._compilations = Compilations(self._name or type(self).__name__)
         self._in_format: Any = None
         self._out_format: Any = None
@@ -62,7 +65,7 @@ class HybridBlock(Block):
         self._backend_opts: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cached_graph": (), "_cached_op": None, "_traces": {}}
+        return {**self.__dict__, "_cached_graph": (), "_cached_op": None, "_traces": {}, "_joining": Joining()}
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -82,6 +85,7 @@ class HybridBlock(Block):
 
     def _clear_cached_op(self) -> None:
         self._traces = {}
+        self._joining = Joining()
         self._cached_graph = ()
         self._cached_op = None
 
@@ -197,7 +201,11 @@ class HybridBlock(Block):
                     trace.show(leaves, context, self._callback, self._monitor_all)
                 return trace(leaves, context)
         with context:
-            return self.hybrid_forward(nd, x, *args, **kwargs, **self._parameters_on(context, x, *args))
+            parameters = self._parameters_on(context, x, *args)
+            alone = not modes.recording and modes.joining is None and modes.tracer is None
+            if alone and self._joining.open and self._may_compile:
+                return self._joining.run(self.hybrid_forward, nd, x, *args, **kwargs, **parameters)
+            return self.hybrid_forward(nd, x, *args, **kwargs, **parameters)
 
     def _parameters_on(self, context: Any, *args: Any) -> dict[str, NDArray]:
         try:

@@ -25,9 +25,7 @@ from gluonjax._engine.run import Kernel, Pullback, is_tracer
 from gluonjax._engine.tape import Node, wanted_inputs
 from gluonjax.ndarray._invoke import commit, new_handle
 from gluonjax.ndarray._recompiling import Compilations
-
-# Smaller arrays are handed over as fast as JAX's own.
-WORTH_KEEPING = 4096
+from gluonjax.ndarray._returning import Returning
 
 
 class CachedGraph:
@@ -55,7 +53,7 @@ class CachedGraph:
         self._open_shapes: dict[Any, tuple[dict[int, Any], Any]] = {}
         self._origin = Origin()
         # Identities of the NumPy values of the last call.
-        self._on_host: frozenset[int] = frozenset()
+        self._returning = Returning()
 
     @functools.cached_property
     def needs_values(self) -> bool:
@@ -89,17 +87,6 @@ class CachedGraph:
             found = self._open_shapes[key] = (overrides, tuple(sorted(overrides.items())))
         return found
 
-    def _upload(self, handles: Sequence[Any], values: list[Any]) -> None:
-        """Put NumPy values that came in the last call too on the device, where they stay, instead of at every call."""
-        found = []
-        for place, value in enumerate(values):
-            if type(value) is np.ndarray and value.nbytes >= WORTH_KEEPING:
-                if id(value) in self._on_host:
-                    values[place] = handles[place].jax
-                else:
-                    found.append(id(value))
-        self._on_host = frozenset(found)
-
     def __call__(self, handles: Sequence[Any], cls: Any) -> list[Any]:
         """Run on handles for the arguments followed by those for the auxiliary states; commit the states.
 
@@ -110,7 +97,7 @@ class CachedGraph:
         ctx = handles[0]._cell.ctx
         values = [handle._raw for handle in handles]
         if np.ndarray in map(type, values):
-            self._upload(handles, values)
+            self._returning.upload(values, [handle._cell for handle in handles])
         if lowered.key_count:
             values.append(rng.take_keys(lowered.key_count))
         count = lowered.output_count

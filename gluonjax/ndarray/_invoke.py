@@ -20,6 +20,7 @@ from gluonjax._engine.tape import Entry, Node, follows, wanted_inputs
 from gluonjax._ops.opdef import OpDef, no_mutation, same_dtypes, zero_grad
 from gluonjax.ndarray._cell import Cell
 from gluonjax.ndarray._checks import check_of, verification_of
+from gluonjax.ndarray._returning import Returning
 
 
 class _Null:
@@ -40,7 +41,7 @@ class Call:
 
     __slots__ = (
         "arity", "attrs", "check", "differentiable", "heavy", "kernel", "mutates", "names", "op", "outputs",
-        "shape_spec", "traced", "verify", "visible",
+        "returning", "shape_spec", "traced", "verify", "visible",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, given: dict[str, Any], traced: tuple[str, ...], arity: int, train: bool) -> None:
@@ -61,6 +62,7 @@ class Call:
         self.heavy = op.heavy
         self.check = check_of(op, attrs)
         self.verify = verification_of(op)
+        self.returning = Returning()
         names = self.names
 
         def validate(values: Sequence[Any]) -> None:
@@ -205,8 +207,17 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         wanted = wanted_inputs(values, parents)
         results, pullback = kernel.with_pullback(values, wanted, call.outputs)
     else:
-        defer = parents is not None and lazy.eager.on
+        joining = modes.joining
+        if parents is not None:
+            defer = lazy.eager.on
+        elif joining is not None:
+            joining.count += 1
+            defer = joining.on
+        else:
+            defer = False
         results = kernel.run(values, on_host, None if arity or on_host else ctx.jax_device, defer)
+    if on_host and np.ndarray in map(type, values) and results and type(results[0]) is not np.ndarray:
+        call.returning.upload(values, [handle._cell for handle in inputs])
     if call.verify is not None and fault is None:
         fault = call.verify(values, [lazy.force(value) for value in results])
         if fault is not None:
