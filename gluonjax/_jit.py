@@ -26,9 +26,9 @@ from gluonjax._engine import inflight
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy, force
 from gluonjax._engine.run import is_tracer
-from gluonjax._engine.takeover import protect
 from gluonjax.ndarray._capture import Capture, placeholder
 from gluonjax.ndarray._cell import Cell
+from gluonjax.ndarray._in_place import taking_over
 from gluonjax.ndarray._returning import Returning
 from gluonjax.ndarray.ndarray import NDArray
 
@@ -323,8 +323,8 @@ class _Program:
         written = {made.cells[number] for number in kept}
         of_cells = enumerate(inputs[: len(self._reads)])
         self._donated = tuple([place for place, number in of_cells if capture.reads[number] in written])
-        # What it takes over is in a memory cell, which gets the result.
-        self._in_cells = (1,) * len(self._donated)
+        # The memory of these, which gets the results.
+        self._replaced = [self._reads[place] for place in self._donated]
         evaluate = jax.extend.core.jaxpr_as_fun(closed)
         fill = [np.zeros(struct.shape, struct.dtype) if not is_used else None for struct, is_used in zip(structs, used)]
 
@@ -393,16 +393,15 @@ class _Program:
         if np.ndarray in map(type, values):
             self._returning.upload(values, [cells[one] if type(one) is int else one for one in self._reads])
         value = None
-        protect(values, self._donated, self._in_cells)
         hosts = [make() for make in self.capture_hosts]
         values += [hosts[number] for number in self._hosts]
-        with jax.enable_x64(True):
+        with taking_over([cells[one] if type(one) is int else one for one in self._replaced], values, self._donated):
             results = self._compiled(*values)
+            for target, value in zip(self._targets, results):
+                cell = cells[target] if type(target) is int else target
+                cell.value = value
+                cell.version += 1
         inflight.note(results)
-        for target, value in zip(self._targets, results):
-            cell = cells[target] if type(target) is int else target
-            cell.value = value
-            cell.version += 1
         for target, stand_in in self._dropped:
             (cells[target] if type(target) is int else target).replace(stand_in)
         for leaf, fresh in self._fresh:

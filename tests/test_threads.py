@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -187,3 +188,49 @@ def test_errors_stay_in_their_thread():
         return str((nd.ones((2,)) + 1).asnumpy().sum())
 
     assert at_once(work) == ["4.0", "failed"] * (THREADS // 2)
+
+
+@pytest.mark.parametrize("how", ["hybridized", "mx.jit"])
+def test_others_may_use_a_network_while_it_is_trained(how):
+    """A step takes over the memory of the weights; who looks at them meanwhile waits for the new ones."""
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(64, activation="relu", in_units=50), gluon.nn.Dense(3, in_units=64))
+    net.initialize()
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-4, "momentum": 0.9})
+    data = nd.ones((8, 50))
+
+    def step():
+        with autograd.record():
+            loss = (net(data) ** 2).sum()
+        loss.backward()
+        trainer.step(8)
+
+    one = mx.jit(step) if how == "mx.jit" else step
+    for _ in range(3):
+        one()
+    errors = []
+    done = threading.Event()
+
+    def look():
+        try:
+            while not done.is_set():
+                assert np.isfinite(net(data).asnumpy()).all()
+                assert np.isfinite(net[0].weight.data().copy().asnumpy()).all()
+        except BaseException as error:
+            errors.append(error)
+
+    watchers = [threading.Thread(target=look) for _ in range(2)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for watcher in watchers:
+            watcher.start()
+        for _ in range(200):
+            one()
+    finally:
+        sys.setswitchinterval(before)
+        done.set()
+        for watcher in watchers:
+            watcher.join()
+    assert not errors, errors[0]

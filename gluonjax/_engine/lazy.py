@@ -38,7 +38,8 @@ LONGEST_EAGER = 120
 # How often a block's results may be read before its backward, until it stops being put off.
 PATIENCE = 2
 
-_lock = threading.RLock()
+# Held while calls are launched; whoever looks at a result meanwhile waits for it.
+lock = threading.RLock()
 # Calls that nobody needed any more leave dead references behind, which are swept now and then.
 _waiting: dict[int, weakref.ref[Call]] = {}
 _MOST_WAITING = 1024
@@ -113,6 +114,12 @@ class Call:
                 blocks = call.blocks
         self.size = size
         self.blocks = blocks if origin is None or origin is eager.origin else blocks + 1
+
+
+    @classmethod
+    def promise(cls) -> Call:
+        """A call that somebody else runs, who holds ``lock`` until it has set the results."""
+        return cls(None, [], (), None)  # type: ignore[arg-type]
 
 
 class Lazy:
@@ -245,7 +252,7 @@ def launch(start: Call, takeover: Takeover | None = None) -> None:
     Args:
         takeover: the memory that the call's results may have, for an update of arrays that nothing else refers to.
     """
-    with _lock:
+    with lock:
         if start.results is not None:
             return
         calls = _related(start)

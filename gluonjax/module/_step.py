@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,10 +14,10 @@ from gluonjax._engine import inflight, rng
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lower import Lowered
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.takeover import protect
 from gluonjax.module._mesh import DeviceMesh, mesh_of
 from gluonjax.module.executor_group import DataParallelExecutorGroup
 from gluonjax.ndarray import NDArray
+from gluonjax.ndarray._in_place import taking_over
 from gluonjax.ndarray.ndarray import wrap
 from gluonjax.optimizer import _fused as fused
 
@@ -102,20 +101,23 @@ class TrainingStep:
         key = rng.take_keys(count) if count else None
         inputs = [group.args[name] for name in program.rest]
         state, grads = operands.state, operands.grads
+        replaced = [*state, *grads]
         if mesh is None:
-            values = [one._value for one in (*state, *grads)]
+            values = [one._value for one in replaced]
             rest = [one._value for one in inputs]
-            # Every one is in a memory cell, which gets the result.
-            protect(values, range(len(values)), itertools.repeat(1))
+            cells = [one._cell if one._view is None else None for one in replaced]
+            with taking_over(cells, values, range(len(values))):
+                results, gradients, outputs = _launch(program.step, values, rest, key, hyper)
+                for handle, value in zip(replaced, (*results, *gradients)):
+                    handle._write(value)
         else:
-            values = mesh.replicas(state)
             axes = [group.input_axes.get(name, -1) for name in program.rest]
             rest = [mesh.deal(one._value, axis) for one, axis in zip(inputs, axes)]
-        results, gradients, outputs = _launch(program.step, values, rest, key, hyper)
-        for handle, value in zip(state, results):
-            handle._write(value if mesh is None else mesh.keep(handle._cell, value))
-        for handle, value in zip(grads, gradients):
-            handle._write(value if mesh is None else mesh.home_part(value))
+            results, gradients, outputs = _launch(program.step, mesh.replicas(state), rest, key, hyper)
+            for handle, value in zip(state, results):
+                handle._write(mesh.keep(handle._cell, value))
+            for handle, value in zip(grads, gradients):
+                handle._write(mesh.home_part(value))
         inflight.note(tuple(outputs))
         home = outputs if mesh is None else [mesh.take_home(value) for value in outputs]
         group.finish_step([wrap(value, group.contexts[0]) for value in home])

@@ -8,6 +8,7 @@ import numpy as np
 
 from gluonjax._base.devices import Context
 from gluonjax._base.scopes import modes
+from gluonjax._engine.lazy import force
 
 
 class Cell:
@@ -50,4 +51,4 @@ class SharedCell(Cell):
     def value(self, new: Any) -> None:
         capture = modes.tracer
         if new is not self._buffer and (capture is None or not capture.write(self, new)):
-            np.copyto(self._buffer, np.asarray(new))
+            np.copyto(self._buffer, np.asarray(force(new)))
