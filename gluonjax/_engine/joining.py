@@ -12,6 +12,7 @@ from typing import Any
 
 from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy
+from gluonjax._engine.lazy_program import programs_made
 
 # Calls with equally many operators before they are joined; longer blocks, whose programs compile longer, take more.
 PATIENCE = 16
@@ -37,7 +38,7 @@ class Joining:
 
     def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call the function; launch what its results wait for."""
-        before = lazy.programs_made()
+        before = programs_made()
         self.count = 0
         modes.joining = self
         try:
@@ -48,7 +49,7 @@ class Joining:
             self._observe()
             return out
         _launch(out)
-        if lazy.programs_made() != before:
+        if programs_made() != before:
             self._programs += 1
             if self._programs > MOST_PROGRAMS:
                 self.on = self.open = False

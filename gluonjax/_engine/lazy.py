@@ -13,16 +13,14 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
-import numpy as np
 
 from gluonjax._base.errors import MXNetError, OperatorError
-from gluonjax._engine.compile import Jitted
 from gluonjax._engine.inflight import note
+from gluonjax._engine.lazy_program import program_of
 from gluonjax._engine.takeover import Takeover, protect
 
 if TYPE_CHECKING:
@@ -43,14 +41,6 @@ lock = threading.RLock()
 # Calls that nobody needed any more leave dead references behind, which are swept now and then.
 _waiting: dict[int, weakref.ref[Call]] = {}
 _MOST_WAITING = 1024
-_programs: OrderedDict[Any, _Program] = OrderedDict()
-_MOST_PROGRAMS = 512
-_made = [0]
-
-
-def programs_made() -> int:
-    """How many programs have been traced, and compiled, so far."""
-    return _made[0]
 
 
 class Origin:
@@ -285,7 +275,7 @@ def launch(start: Call, takeover: Takeover | None = None) -> None:
                 sources.append(slot)
             alive = tuple([index for index, output in enumerate(call.outputs) if output() is not None])
             steps.append((call.kernel, tuple(sources), alive))
-        program = _program(tuple(steps), tuple(front), donated)
+        program = program_of(tuple(steps), tuple(front), donated)
         one = None
         try:
             with jax.enable_x64(True):
@@ -336,98 +326,3 @@ def _notice_early_reads(calls: Sequence[Call]) -> None:
             origin.early += 1
             if origin.early >= PATIENCE:
                 origin.on = False
-
-
-def _partners(steps: tuple[Any, ...]) -> dict[int, int]:
-    """For calls whose backward is among the others: its place."""
-    places: dict[Any, int] = {}
-    found: dict[int, int] = {}
-    for number, (kernel, sources, _) in enumerate(steps):
-        primal = kernel.primal
-        forward = None if primal is None else places.get((id(primal), sources[: kernel.pulls[2]]))
-        if forward is not None and forward not in found:
-            found[forward] = number
-        places.setdefault((id(kernel), sources), number)
-    return found
-
-
-def _forward_with_pullback(kernel: Kernel, backward: Kernel, values: Sequence[Any]) -> Any:
-    """``(results, function of the backward's inputs)``, the forward computed once; None for whole numbers.
-
-    XLA would merge the forward in the backward with the forward, but not where loops are in it.
-    """
-    wanted, present, arity = backward.pulls
-    if any(not jax.numpy.issubdtype(values[index].dtype, np.floating) for index in wanted):
-        return None
-
-    def of_wanted(*some: Any) -> tuple[Any, Any]:
-        full = list(values)
-        for index, value in zip(wanted, some):
-            full[index] = value
-        results = kernel.fn(*full)
-        return tuple(results[index] for index in present), results
-
-    outputs, pull, results = jax.vjp(of_wanted, *(values[index] for index in wanted), has_aux=True)
-
-    def pullback(inputs: Sequence[Any]) -> tuple[Any, ...]:
-        heads = tuple([head.astype(output.dtype) for head, output in zip(inputs[arity:], outputs)])
-        return tuple([one.astype(values[index].dtype) for index, one in zip(wanted, pull(heads))])
-
-    return results, pullback
-
-
-class _Program:
-    """A structure of calls, compiled.
-
-    Args:
-        steps: for every call its kernel, where its inputs come from, and which of its results are wanted.
-        front: the results that come first, ``(call, output)``.
-        donated: how many of the leading arguments give their memory to these.
-    """
-
-    __slots__ = ("_compiled", "holders", "order")
-
-    def __init__(self, steps: tuple[Any, ...], front: tuple[tuple[int, int], ...], donated: int) -> None:
-        partner = _partners(steps)
-        known = set(front)
-        rest = [(number, index) for number, step in enumerate(steps) for index in step[2]]
-        # What the results are, in order.
-        self.order = [*front, *[one for one in rest if one not in known]]
-        # How many references to each donated argument the calls hold, which end with the launch.
-        uses = Counter(one for _, sources, _ in steps for one in sources if type(one) is int)
-        self.holders = [uses[slot] for slot in range(donated)]
-        order = self.order
-
-        def program(*arrays: Any) -> tuple[Any, ...]:
-            _made[0] += 1  # runs while tracing only
-            table: list[tuple[Any, ...]] = []
-            pullbacks: dict[int, Callable[..., Any]] = {}
-            for number, (kernel, sources, _) in enumerate(steps):
-                values = [arrays[one] if type(one) is int else table[one[0]][one[1]] for one in sources]
-                if number in pullbacks:
-                    results = pullbacks[number](values)
-                elif number in partner and (pair := _forward_with_pullback(kernel, steps[partner[number]][0], values)):
-                    results, pullbacks[partner[number]] = pair
-                else:
-                    results = kernel.fn(*values)
-                table.append(results)
-            outputs = tuple([table[number][index] for number, index in order])
-            # Waiting for the launch needs a result that no later launch takes over.
-            return (*outputs, jax.numpy.zeros((), np.int8)) if donated == len(order) else outputs
-
-        self._compiled = Jitted(program, donate=tuple(range(donated)), keep_unused=donated > 0)
-
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        return self._compiled(*arrays)
-
-
-def _program(steps: tuple[Any, ...], front: tuple[tuple[int, int], ...], donated: int) -> _Program:
-    key = (steps, front, donated)
-    found = _programs.get(key)
-    if found is None:
-        found = _programs[key] = _Program(steps, front, donated)
-        if len(_programs) > _MOST_PROGRAMS:
-            _programs.popitem(last=False)
-    else:
-        _programs.move_to_end(key)
-    return found

@@ -6,6 +6,7 @@ import pytest
 import gluonjax as mx
 from gluonjax import autograd, gluon, nd
 from gluonjax._engine import lazy, run
+from gluonjax._engine.lazy_program import programs_made
 
 # A loop of compiled eager code is put off, and so launched as a whole, once it has repeated itself a few times.
 STEPS = 12
@@ -117,7 +118,7 @@ def test_the_memory_is_taken_over_and_one_program_serves_every_step(hybrid):
     for _ in range(STEPS):
         training.step()
     nd.waitall()
-    programs = set(lazy._programs)
+    programs = programs_made()
     (states,) = [updater.states for updater in training.trainer._updaters]
     handles = [*[one.data() for one in training.parameters], *states.values()]
     before = [handle._value for handle in handles]
@@ -127,7 +128,7 @@ def test_the_memory_is_taken_over_and_one_program_serves_every_step(hybrid):
     training.step()
     assert [handle._value.unsafe_buffer_pointer() for handle in handles] == places
     assert {one.grad()._value.unsafe_buffer_pointer() for one in training.parameters} == slopes
-    assert set(lazy._programs) == programs
+    assert programs_made() == programs
 
 
 def test_what_somebody_holds_survives(hybrid):
