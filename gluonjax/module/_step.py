@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -20,6 +20,7 @@ from gluonjax.ndarray import NDArray
 from gluonjax.ndarray._in_place import taking_over
 from gluonjax.ndarray.ndarray import wrap
 from gluonjax.optimizer import _fused as fused
+from gluonjax.optimizer._numbers import Shared, spread
 
 
 class TrainingStep:
@@ -95,8 +96,10 @@ class TrainingStep:
         group.pending = pending
         operands = self._operands_now()
         mesh = self.mesh if self.mesh is not None and self.mesh.fits(group.batch_size) else None
+        numbers = self.optimizer.step_numbers(operands.indices)
+        operands.shared.split(numbers)
+        hyper = operands.shared.matrix(numbers)
         program = self._program(operands, mesh)
-        hyper = fused.hyper_of(self.optimizer, operands.indices)
         count = program.lowered.key_count
         key = rng.take_keys(count) if count else None
         inputs = [group.args[name] for name in program.rest]
@@ -140,11 +143,12 @@ class TrainingStep:
 
     def _program(self, operands: _Operands, mesh: DeviceMesh | None) -> _Program:
         lowered = _lowered(self.group)
-        key = (id(lowered), self.optimizer.rule_key(), operands.masters, operands.structure, mesh is None)
+        rule = self.optimizer.rule_key()
+        key = (id(lowered), rule, operands.masters, operands.structure, operands.shared.groups, mesh is None)
         found = self._programs.get(key)
         if found is None:
             rules = fused.apply_rules(self.optimizer, operands.masters)
-            found = self._programs[key] = _Program(lowered, operands, rules, mesh)
+            found = self._programs[key] = _Program(lowered, operands, rules, self.optimizer.hyper_names, mesh)
         return found
 
     def compilations(self) -> int:
@@ -173,6 +177,7 @@ class _Operands:
         self.args, self.names, self.indices = args, names, indices
         self.weights, self.grads, self.aux, self.states, self.masters = weights, grads, aux, states, masters
         self.leaves, self.structure = jax.tree.flatten(_tuples(states), is_leaf=lambda one: isinstance(one, NDArray))
+        self.shared = Shared(len(weights))
         # What a step replaces beside the gradients: its program's first arguments and results.
         self.state = [*weights, *self.leaves, *aux]
 
@@ -198,14 +203,16 @@ class _Program:
     gradients come after it, for their memory.
     """
 
-    def __init__(self, lowered: Lowered, operands: _Operands, rules: Any, mesh: DeviceMesh | None) -> None:
+    def __init__(
+        self, lowered: Lowered, operands: _Operands, rules: Any, names: Sequence[str], mesh: DeviceMesh | None
+    ) -> None:
         self.lowered = lowered
         self.traces = 0
         trained = {name: ("weight", index) for index, name in enumerate(operands.names)}
         self.rest = [name for name in lowered.arguments if name not in trained]
         place = {**trained, **{name: ("rest", index) for index, name in enumerate(self.rest)}}
         order = [place[name] for name in lowered.arguments]
-        count, structure = lowered.output_count, operands.structure
+        count, structure, groups = lowered.output_count, operands.structure, operands.shared.groups
         weights_end = len(operands.weights)
         leaves_end = weights_end + len(operands.leaves)
         aux_end = leaves_end + len(operands.aux)
@@ -221,7 +228,8 @@ class _Program:
 
             outputs, pullback, new_aux = jax.vjp(forward, list(weights), has_aux=True)
             (gradients,) = pullback(tuple(_head(output) for output in outputs))
-            new_weights, new_states = rules(weights, gradients, jax.tree.unflatten(structure, leaves), hyper)
+            states = jax.tree.unflatten(structure, leaves)
+            new_weights, new_states = rules(weights, gradients, states, spread(hyper, names, groups))
             return [*new_weights, *jax.tree.leaves(new_states), *new_aux], gradients, list(outputs)
 
         if mesh is None:

@@ -1,7 +1,6 @@
 """Updating many parameters at once: one compiled program for all of them, whatever the optimizer.
 
-Trainer, Module and Updater share this. The numbers that change from step to step (learning rates, decay, step
-counts) go in as one small array each, so no step compiles anew.
+Trainer, Module and Updater share this.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import lax
 
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import epoch, modes
@@ -21,6 +19,7 @@ from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import NAIVE, Kernel, is_tracer
 from gluonjax._engine.takeover import Takeover
 from gluonjax.ndarray._capture import outside
+from gluonjax.optimizer._numbers import Shared, spread
 
 
 def has_pure_rule(optimizer: Any) -> bool:
@@ -48,16 +47,10 @@ def states_of(updater: Any, indices: Sequence[int], weights: Sequence[Any]) -> l
     return states
 
 
-def hyper_of(optimizer: Any, indices: Sequence[int]) -> dict[str, np.ndarray]:
-    """This step's numbers for every parameter, by name; advances the update counts."""
-    if not indices:
-        return {}
-    rows = zip(optimizer.hyper_names, optimizer.step_numbers(indices))
-    return {name: np.array(row, np.float64) for name, row in rows}
-
-
 def apply_rules(optimizer: Any, masters: Sequence[bool]) -> Callable[..., tuple[list[Any], list[Any]]]:
     """A traceable function ``(weights, grads, states, hyper) -> (new weights, new states)``.
+
+    ``hyper`` has a list of numbers, one for every weight, for each of ``hyper_names``.
 
     Args:
         masters: see ``masters_of``.
@@ -79,17 +72,11 @@ def apply_rules(optimizer: Any, masters: Sequence[bool]) -> Callable[..., tuple[
     return apply
 
 
-def _scalars(matrix: Any, row: int) -> list[Any]:
-    """The entries of one row of a traced matrix, as 0-d arrays."""
-    return [
-        lax.reshape(lax.slice(matrix, (row, place), (row + 1, place + 1)), ()) for place in range(matrix.shape[1])
-    ]
-
-
 class _Update:
     """The update of one set of parameters as a kernel over flat arrays; the numbers come in as one matrix."""
 
-    def __init__(self, optimizer: Any, masters: Sequence[bool], tree: Any, names: Sequence[str]) -> None:
+    def __init__(self, optimizer: Any, masters: Sequence[bool], tree: Any, groups: Sequence[int]) -> None:
+        names = optimizer.hyper_names
         count = len(masters)
         leaves = tree.num_leaves
         apply = apply_rules(optimizer, masters)
@@ -97,8 +84,7 @@ class _Update:
         def update(*flat: Any) -> tuple[Any, ...]:
             weights, grads = flat[:count], flat[count : 2 * count]
             states = jax.tree_util.tree_unflatten(tree, flat[2 * count : 2 * count + leaves])
-            hyper = {name: _scalars(flat[-1], row) for row, name in enumerate(names)}
-            new_weights, new_states = apply(weights, grads, states, hyper)
+            new_weights, new_states = apply(weights, grads, states, spread(flat[-1], names, groups))
             return (*new_weights, *jax.tree_util.tree_leaves(new_states))
 
         self.kernel = Kernel(f"{type(optimizer).__name__}_update", update)
@@ -109,11 +95,11 @@ class _Update:
 _updates: dict[Any, _Update] = {}
 
 
-def _update_for(optimizer: Any, masters: tuple[bool, ...], tree: Any) -> _Update:
-    key = (optimizer.rule_key(), masters, tree)
+def _update_for(optimizer: Any, masters: tuple[bool, ...], tree: Any, groups: tuple[int, ...]) -> _Update:
+    key = (optimizer.rule_key(), masters, tree, groups)
     update = _updates.get(key)
     if update is None:
-        update = _updates[key] = _Update(optimizer, masters, tree, optimizer.hyper_names)
+        update = _updates[key] = _Update(optimizer, masters, tree, groups)
     return update
 
 
@@ -121,8 +107,8 @@ class _Prepared:
     """What an updater remembers of one list of weights, so that the next step with the same looks nothing up."""
 
     __slots__ = (
-        "epoch", "grads", "indices", "kinds", "leaves", "places", "rule", "spent", "states", "structs", "update",
-        "weights",
+        "epoch", "grads", "indices", "kinds", "leaves", "masters", "places", "rule", "shared", "spent", "states",
+        "structs", "tree", "update", "weights",
     )  # fmt: skip
 
     def fits(
@@ -184,8 +170,10 @@ def _prepare(
     made = _Prepared()
     with outside():
         made.states = states_of(updater, indices, weights)
-    made.leaves, tree = jax.tree_util.tree_flatten(made.states, is_leaf=lambda one: hasattr(one, "_cell"))
-    made.update = _update_for(optimizer, masters_of(optimizer, weights), tree)
+    made.leaves, made.tree = jax.tree_util.tree_flatten(made.states, is_leaf=lambda one: hasattr(one, "_cell"))
+    made.masters = masters_of(optimizer, weights)
+    made.shared = Shared(len(weights))
+    made.update = None
     made.indices, made.weights, made.grads = list(indices), list(weights), list(grads)
     made.rule, made.epoch = rule, epoch.number
     count = len(weights)
@@ -196,26 +184,32 @@ def _prepare(
     return made
 
 
-def _matrix(update: _Update, optimizer: Any, indices: Sequence[int]) -> Any:
-    """This step's numbers on the device, one row for each of ``hyper_names``; advances the update counts."""
-    numbers = optimizer.step_numbers(indices)
-    before, matrix = update.recent
+def _matrix(found: _Prepared, optimizer: Any) -> Any:
+    """This step's numbers on the device; advances the update counts and sees to the update that takes them."""
+    numbers = optimizer.step_numbers(found.indices)
+    before, matrix = (None, None) if found.update is None else found.update.recent
     if before != numbers:
+        if found.shared.split(numbers) or found.update is None:
+            found.update = _update_for(optimizer, found.masters, found.tree, found.shared.groups)
+            found.structs = None
         with jax.enable_x64(True):
-            matrix = jax.device_put(np.array(numbers, np.float64))
-        update.recent = (numbers, matrix)
+            matrix = jax.device_put(found.shared.matrix(numbers))
+        found.update.recent = (numbers, matrix)
     return matrix
 
 
-def _matrix_at_every_call(update: _Update, optimizer: Any, indices: Sequence[int]) -> Any:
+def _matrix_at_every_call(found: _Prepared, optimizer: Any) -> Any:
     """In a function that is being captured: what ``_matrix`` gives at each of its calls."""
-    scale, indices = optimizer.rescale_grad, list(indices)
+    scale, count = optimizer.rescale_grad, len(found.indices)
+    # Later calls could not take another program if the numbers came to differ.
+    found.shared, found.structs = Shared(count, apart=True), None
+    found.update = _update_for(optimizer, found.masters, found.tree, found.shared.groups)
 
     def numbers() -> Any:
         optimizer.rescale_grad = scale
-        return _matrix(update, optimizer, indices)
+        return _matrix(found, optimizer)
 
-    return modes.tracer.host(numbers, (len(optimizer.hyper_names), len(indices)), np.float64)
+    return modes.tracer.host(numbers, (len(optimizer.hyper_names), count), np.float64)
 
 
 def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], grads: Sequence[Any]) -> None:
@@ -251,23 +245,23 @@ def update_all(updater: Any, indices: Sequence[int], weights: Sequence[Any], gra
         lasting = all(type(state) is not list for state in found.states)
         updater.prepared = found if lasting else None
         flat = found.values()
-    update = found.update
     if modes.tracer is None:
-        matrix = _matrix(update, optimizer, indices)
+        matrix = _matrix(found, optimizer)
     else:
-        matrix = _matrix_at_every_call(update, optimizer, indices)
+        matrix = _matrix_at_every_call(found, optimizer)
         modes.tracer.guard(optimizer.rule_key, rule)
         variables = [weight._leaf for weight in weights]
         modes.tracer.consume([leaf.buffer._cell for leaf in variables if leaf is not None and leaf.req == "write"])
     flat.append(matrix)
+    kernel = found.update.kernel
     on_host = weights[0]._cell.ctx.is_host
     try:
-        if _is_launch(update.kernel, flat, on_host):
+        if _is_launch(kernel, flat, on_host):
             if found.structs is None:
-                found.structs = update.kernel.structs_of(flat)
-            results = lazy.put_off(update.kernel, flat, found.structs)
+                found.structs = kernel.structs_of(flat)
+            results = lazy.put_off(kernel, flat, found.structs)
         else:
-            results = update.kernel.run(flat, on_host)
+            results = kernel.run(flat, on_host)
     except MXNetError as error:
         raise MXNetError(f"{type(optimizer).__name__}: the update failed: {error}") from error
     flat.clear()
