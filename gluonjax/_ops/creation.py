@@ -157,7 +157,7 @@ def eye(
 
     Args:
         N: the number of rows.
-        M: the number of columns; as many as rows where it is 0.
+        M: the number of columns; as many as rows where it is 0 or negative.
         k: which diagonal; positive ones lie above the main one.
         ctx: the device, which the engine reads.
         dtype: data type of the result.
@@ -165,8 +165,8 @@ def eye(
     Returns:
         ``(N, M)``.
     """
-    check(N >= 0 and M >= 0, f"_eye: Shape dim size cannot be a negative value, got N={N}, M={M}")
-    shape = (N, M or N)
+    check(N >= 0, f"_eye: Shape dim size cannot be a negative value, got N={N}, M={M}")
+    shape = (N, M if M > 0 else N)
     rows, columns = (lax.broadcasted_iota(INT64, shape, axis) for axis in (0, 1))
     return lax.eq(columns - rows, lax.full_like(rows, k)).astype(dtype)
 

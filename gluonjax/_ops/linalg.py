@@ -322,11 +322,18 @@ def syevd(A: Array) -> tuple[Array, Array]:
         component of every eigenvector is positive.
     """
     _check_square("_linalg_syevd", A)
+    if A.shape[-1] == 0:
+        return A, lax.reshape(A, A.shape[:-1])
     columns, values = lax.linalg.eigh(_symmetric(A), lower=True, symmetrize_input=False)
     rows = _swap(columns)
     fixed = lax.stop_gradient(rows)
     largest = jnp.take_along_axis(fixed, jnp.argmax(jnp.abs(fixed), axis=-1, keepdims=True), axis=-1)
     return lax.select(jnp.broadcast_to(largest < 0, rows.shape), -rows, rows), values
+
+
+def _determinants(A: Array) -> Array:
+    # The determinant of nothing is the product of nothing.
+    return jnp.linalg.det(A) if A.shape[-1] else jnp.prod(A, axis=(-2, -1))
 
 
 @operator("_linalg_det", aliases=("linalg_det",))
@@ -340,7 +347,7 @@ def det(A: Array) -> Array:
         One number for every matrix; of a single matrix, an array of shape ``(1,)``.
     """
     _check_square("_linalg_det", A)
-    return _vector_of_numbers(jnp.linalg.det(A))
+    return _vector_of_numbers(_determinants(A))
 
 
 @operator("_npi_det")
@@ -354,7 +361,7 @@ def npi_det(A: Array) -> Array:
         One number for every matrix; of a single matrix, a 0-d array.
     """
     _check_square("_npi_det", A)
-    return jnp.linalg.det(A)
+    return _determinants(A)
 
 
 def _slogdet_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict[str, Array]:

@@ -340,7 +340,7 @@ def sample_unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = Non
         int64 samples (rows, draws), unique within a row, and int64 (rows,) how many draws that took.
     """
     check(
-        shape is not None and len(shape) == 2,
+        shape is not None and len(shape) == 2 and min(shape) >= 0,
         f"_sample_unique_zipfian: shape is {shape}; it must have two dimensions (rows, draws per row)",
     )
     rows, draws = shape or (0, 0)

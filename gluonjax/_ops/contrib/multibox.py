@@ -206,8 +206,9 @@ def multibox_detection(
     name = "MultiBoxDetection"
     check(cls_prob.ndim == 3, f"{name}: Provided: {cls_prob.shape} shape, wanted (batch, classes, anchors)")
     check(
-        anchor.ndim == 3 and anchor.shape[1:] == (cls_prob.shape[2], 4),
-        f"{name}: Number of anchors mismatch: anchor {anchor.shape}, cls_prob {cls_prob.shape}",
+        anchor.ndim == 3 and anchor.shape == (1, cls_prob.shape[2], 4),
+        f"{name}: Number of anchors mismatch: anchor {anchor.shape}, wanted {(1, cls_prob.shape[2], 4)} to go with "
+        f"cls_prob {cls_prob.shape}",
     )
     check(
         loc_pred.ndim == 2 and loc_pred.shape[1] == anchor.shape[1] * 4,
@@ -219,6 +220,8 @@ def multibox_detection(
     )
     check(len(variances) == 4, f"{name}: Variance size must be 4, got {variances}")
     count, dtype = anchor.shape[1], cls_prob.dtype
+    if cls_prob.shape[1] < 2:
+        return lax.full((cls_prob.shape[0], count, 6), -1, dtype)  # everything is background
     center = (anchor[0, :, :2] + anchor[0, :, 2:]) / 2
     size = anchor[0, :, 2:] - anchor[0, :, :2]
 
