@@ -67,7 +67,7 @@ def record(mx, sample, arrays=None):
     with mx.autograd.record(train_mode=sample.train):
         outputs = invoke(mx, sample.op, arrays, attrs)
     found = {f"out{i}": output.asnumpy() for i, output in enumerate(outputs)}
-    if wanted:
+    if wanted and any(floating(o.dtype) for o in outputs):
         heads = head_gradients([o.shape for o in outputs], [np.dtype(o.dtype) for o in outputs])
         heads = [mx.nd.array(h, dtype=h.dtype) for h, o in zip(heads, outputs) if floating(o.dtype)]
         try:
