@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import CODE_TO_DTYPE
+from gluonjax._ops.families import cut_to
 from gluonjax._ops.opdef import Attrs, OperatorError, check, operator, zero_grad
 
 FLOAT32 = np.dtype(np.float32)
@@ -146,7 +147,7 @@ def linspace(
     if endpoint and num > 1:
         last = lax.eq(lax.iota(INT32, num), lax.full((num,), num - 1, INT32))
         values = lax.select(last, lax.full_like(values, stop), values)
-    return values.astype(dtype)
+    return cut_to(values, dtype)
 
 
 @operator("_eye")

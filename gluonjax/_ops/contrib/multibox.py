@@ -33,7 +33,10 @@ def multibox_prior(
     check(len(steps) == 2, f"MultiBoxPrior: Step ndim must be 2: (step_y, step_x), got {steps}")
     check(min(len(sizes), len(ratios)) > 0, "MultiBoxPrior: sizes and ratios must not be empty")
     check(steps[0] * steps[1] >= 0, f"MultiBoxPrior: Must specify both step_y and step_x, got {steps}")
-    check(min(offsets) >= 0, f"MultiBoxPrior: offsets must not be negative, got {offsets}")
+    check(
+        len(offsets) == 2 and all(0 <= offset <= 1 for offset in offsets),
+        f"MultiBoxPrior: offsets must be two numbers, not negative and at most 1, got {offsets}",
+    )
     height, width = data.shape[2:4]
     check(height > 0 and width > 0, f"MultiBoxPrior: Input height and width should > 0, got {data.shape}")
     single = np.float32

@@ -178,6 +178,32 @@ def whole_positions(sample: Sample) -> bool:
     return bool((offset == np.rint(offset)).any())
 
 
+def pools_everything(sample: Sample) -> bool:
+    """One window covers everything."""
+    return sample.attrs.get("global_pool") is True
+
+
+def cropping(sample: Sample) -> bool:
+    """A border of constants that cuts off."""
+    return sample.attrs.get("mode") == "constant" and min(sample.attrs["pad_width"]) < 0
+
+
+def edge(sample: Sample) -> bool:
+    """A parameter of a distribution is 0 or below, where densities end."""
+    return any(bool((array <= 0).any()) for array in sample.inputs[1:])
+
+
+def between(sample: Sample) -> bool:
+    """Some index has a fraction."""
+    index = sample.inputs[1].astype(np.float64)
+    return bool((index != np.rint(index)).any())
+
+
+def dropping(sample: Sample) -> bool:
+    """Dropout between layers, outside of training."""
+    return not sample.train and float(str(sample.attrs.get("p", 0))) > 0
+
+
 def no_bins(sample: Sample) -> bool:
     """A histogram without bins."""
     return sample.attrs.get("bin_cnt") == 0
