@@ -31,6 +31,7 @@ WRONG = [
                               target_shape=(-1, 6)), "target_shape must not be negative"),
     (lambda: nd.contrib.MultiBoxDetection(nd.ones((1, 2, 3)), nd.ones((1, 12)), nd.ones((2, 3, 4))), "anchor"),
     (lambda: nd.contrib.MultiBoxPrior(nd.ones((1, 1, 2, 2)), offsets=(0.5, 1.5)), "MultiBoxPrior.*offsets.*at most 1"),
+    (lambda: nd.take(nd.ones((2, 3)), nd.array([0, 1]), axis=3, mode="raise"), "axis 3 is out of bounds"),
     (lambda: nd.random.exponential(shape=(-1,)), "negative dimension"),
     (lambda: nd.Pad(nd.ones((1, 1, 3, 4)), mode="edge", pad_width=(0, 0, 0, 0, -2, -2, 0, 0)), "cuts off more"),
     (lambda: nd._internal._sample_unique_zipfian(range_max=4, shape=(-1, 2)), "two dimensions"),
