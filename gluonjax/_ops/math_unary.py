@@ -425,7 +425,7 @@ def quadratic(data: Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) ->
         array of the shape and dtype of data.
     """
     refuse_bool("_contrib_quadratic", data)
-    return in_floating_point(lambda x: a * x * x + b * x + c)(data)
+    return in_floating_point(lambda x: (a * x + b) * x + c)(data)
 
 
 @operator("shape_array", aliases=("_npx_shape_array",), grad=zero_grad)
