@@ -132,8 +132,13 @@ def cooled(sample: Sample) -> bool:
 
 
 def rising(sample: Sample) -> bool:
-    """An ELU whose negative side is positive."""
-    return sample.attrs.get("act_type") == "elu" and float(sample.attrs.get("slope", 0.25)) < 0
+    """An ELU or leaky ReLU whose negative side is positive: MXNet tells the sides by the output."""
+    return sample.attrs.get("act_type", "leaky") in ("elu", "leaky") and float(sample.attrs.get("slope", 0.25)) < 0
+
+
+def middle_layers(sample: Sample) -> bool:
+    """Layers between the first and the last of an RNN without gates."""
+    return str(sample.attrs.get("mode")).startswith("rnn_") and int(sample.attrs.get("num_layers", 1)) > 2
 
 
 def selu(sample: Sample) -> bool:

@@ -29,6 +29,7 @@ from tests.oracle.random_calls.conditions import (
     half,
     infinite,
     inner,
+    middle_layers,
     narrow,
     negative,
     no_bins,
@@ -135,7 +136,7 @@ KNOWN: tuple[Known, ...] = (
     Known("factors of numbers that are not finite are not finite", LENIENT, op="_linalg_.*", where=special,
           text="in lapack|non-convertible"),
     Known("axes that have the wanted size already", LENIENT, op="broadcast_like", text="cannot be broadcasted"),
-    Known("LRN of any rank", LENIENT, op="LRN", text="dim == ndim|local size"),
+    Known("LRN and BatchNorm_v1 of any rank", LENIENT, op="LRN|BatchNorm_v1", text="dim == ndim|local size"),
     Known("labels and picture sizes are not inspected", LENIENT, op="_contrib_MultiBoxTarget|_contrib_(Multi)?Proposal",
           text="p_label|real_(height|width)"),
     Known("inputs that do not fit are refused where 1.9.1 reads past their ends", STRICT, op=(
@@ -179,7 +180,10 @@ KNOWN: tuple[Known, ...] = (
     Known("densities end at parameters of 0", WRONG, op="_random_pdf_.*", text="^grad", where=edge, numbers=beyond),
     Known("sequence lengths without cuDNN", LENIENT, op="RNN", text="only available for cuDNN"),
     Known("the derivative of selu below 0", WRONG, op="LeakyReLU", text="^grad", where=selu),
-    Known("the derivative of elu with a negative slope", WRONG, op="LeakyReLU", text="^grad", where=rising),
+    # Central differences of the real 1.9.1 in float64 disagree with its own gradient.
+    Known("middle layers of rnn_tanh and rnn_relu have their gradient", WRONG, op="RNN", text="^grad1",
+          where=middle_layers),
+    Known("the derivative of elu and leaky with a negative slope", WRONG, op="LeakyReLU", text="^grad", where=rising),
     Known("negative temperatures do not overflow", WRONG, op="(log_)?softmax|softmin", where=cooled,
           numbers=theirs_not_finite),
     Known("the norm of LAMB is that of the master copy", WRONG, op="_multi_mp_lamb_update", text="^(out|state)",
