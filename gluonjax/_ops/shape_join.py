@@ -9,6 +9,7 @@ from typing import Literal
 import jax.numpy as jnp
 from jax import Array, lax
 
+from gluonjax._ops.families import scalar_like
 from gluonjax._ops.opdef import Attrs, check, operator
 from gluonjax._ops.rules import merge_shapes
 from gluonjax._ops.shape_rules import (
@@ -283,7 +284,7 @@ def pad(
         f"Pad: pad_width={pad_width} cuts off more than there is of {data.shape}",
     )
     if mode == "constant":
-        value = jnp.asarray(constant_value, data.dtype)
+        value = scalar_like(constant_value, data.dtype)
         return lax.pad(data, value, [(before, after, 0) for before, after in pairs])
     for axis, (before, after) in enumerate((max(before, 0), max(after, 0)) for before, after in pairs):
         size = data.shape[axis]
