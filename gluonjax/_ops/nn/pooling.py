@@ -249,7 +249,7 @@ def pooling_v1(
     padded = pad_axes(data, (2, 3), 0.0, pad, [more - extra for more, extra in zip(far, beyond)], (0, 0))
     if pool_type == "max":
         # 'full' windows may stick out beyond the padding: what lies there is cut off and never the maximum.
-        whole = pad_axes(padded, (2, 3), float(jnp.finfo(data.dtype).min), (0, 0), beyond, (0, 0))
+        whole = pad_axes(padded, (2, 3), -np.inf, (0, 0), beyond, (0, 0))
         parts = [strided_slice(whole, (2, 3), start, stride, outputs) for start in offsets(kernel)]
         return _max_shared(tuple(parts))
     whole = pad_axes(padded, (2, 3), 0.0, (0, 0), beyond, (0, 0))

@@ -188,6 +188,11 @@ def pools_everything(sample: Sample) -> bool:
     return sample.attrs.get("global_pool") is True
 
 
+def cut_scalar(sample: Sample) -> bool:
+    """Whole numbers with a scalar that has a fraction."""
+    return starts_whole(sample) and float(sample.attrs.get("scalar", 1)) % 1 != 0
+
+
 def cropping(sample: Sample) -> bool:
     """A border of constants that cuts off."""
     return sample.attrs.get("mode") == "constant" and min(sample.attrs["pad_width"]) < 0

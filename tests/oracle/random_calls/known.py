@@ -18,6 +18,7 @@ from tests.oracle.random_calls.conditions import (
     by_zero,
     cooled,
     cropping,
+    cut_scalar,
     disordered,
     dropping,
     edge,
@@ -142,7 +143,7 @@ KNOWN: tuple[Known, ...] = (
     Known("inputs that do not fit are refused where 1.9.1 reads past their ends", STRICT, op=(
         "_contrib_index_array|_contrib_interleaved_.*|transpose|reverse|Correlation|_contrib_PSROIPooling|"
         "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|IdentityAttachKLSparseReg|"
-        "_contrib_MultiBox(Target|Detection)|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|Pooling_v1|"
+        "_contrib_MultiBox(Target|Detection)|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|im2col|Pooling_v1|"
         ".*adamw_update|_contrib_calibrate_entropy|_contrib_(Modulated)?DeformableConvolution"
     )),
     Known("OpenCV takes bfloat16 for bytes", STRICT, op="_image_resize", where=narrow),
@@ -173,6 +174,7 @@ KNOWN: tuple[Known, ...] = (
           numbers=theirs_not_finite),
     Known("amp_multicast cuts no fractions off", WRONG, op="amp_multicast", text="^out.: dtype", where=starts_whole),
     Known("bounds of clip outside of the dtype's range", WRONG, op="clip", numbers=outside_of_range),
+    Known("smooth_l1 of whole numbers keeps the fraction of its scalar", WRONG, op="smooth_l1", where=cut_scalar),
     Known("what is cut off has no gradient", WRONG, op="Pad", text="^grad", where=cropping),
     Known("LSTM with projection trains", LENIENT, op="RNN", text="No training support for LSTM with projection"),
     Known("dropout of RNN is for training", WRONG, op="RNN", text="^(out|grad)", where=dropping),
