@@ -31,6 +31,13 @@ def _check_square(name: str, matrix: Array) -> None:
     )
 
 
+def _check_floating(name: str, matrix: Array) -> None:
+    check(
+        jnp.issubdtype(matrix.dtype, jnp.floating),
+        f"{name}: This operation only supports floating point types, not {matrix.dtype}; cast with .astype",
+    )
+
+
 def _matmul(left: Array, right: Array, transpose_a: bool = False, transpose_b: bool = False) -> Array:
     batch = left.ndim - 2
     return contract(left, right, (batch + (not transpose_a), batch + transpose_b), batch)
@@ -347,6 +354,7 @@ def det(A: Array) -> Array:
         One number for every matrix; of a single matrix, an array of shape ``(1,)``.
     """
     _check_square("_linalg_det", A)
+    _check_floating("_linalg_det", A)
     return _vector_of_numbers(_determinants(A))
 
 
@@ -386,6 +394,7 @@ def slogdet(A: Array) -> tuple[Array, Array]:
         Signs and logarithms, one of each for every matrix; of a single matrix, arrays of shape ``(1,)``.
     """
     _check_square("_linalg_slogdet", A)
+    _check_floating("_linalg_slogdet", A)
     sign, logarithm = jnp.linalg.slogdet(A)
     return _vector_of_numbers(sign), _vector_of_numbers(logarithm)
 
@@ -416,4 +425,5 @@ def inverse(A: Array) -> Array:
         ``(..., n, n)``.
     """
     _check_square("_linalg_inverse", A)
+    _check_floating("_linalg_inverse", A)
     return jnp.linalg.inv(A)
