@@ -58,6 +58,8 @@ def _step(
     for name, state in states.items():
         rows = name == "history" and state.shape[1:] == (1,)
         check(state.shape == weight.shape or rows, f"weight has shape {weight.shape}, '{name}' {state.shape}")
+    if master is not None:
+        _check_shapes(weight, weight32=master)
     new, new_states, new_master = rules.run_formula(
         formula, weight, grad, tuple(states.values()), scalars, static, master
     )
