@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import CODE_TO_DTYPE
+from gluonjax._ops.families import cut_to
 from gluonjax._ops.opdef import Attrs, OperatorError, check, operator, zero_grad
 
 FLOAT32 = np.dtype(np.float32)
@@ -146,7 +147,7 @@ def linspace(
     if endpoint and num > 1:
         last = lax.eq(lax.iota(INT32, num), lax.full((num,), num - 1, INT32))
         values = lax.select(last, lax.full_like(values, stop), values)
-    return values.astype(dtype)
+    return cut_to(values, dtype)
 
 
 @operator("_eye")
@@ -157,7 +158,7 @@ def eye(
 
     Args:
         N: the number of rows.
-        M: the number of columns; as many as rows where it is 0.
+        M: the number of columns; as many as rows where it is 0 or negative.
         k: which diagonal; positive ones lie above the main one.
         ctx: the device, which the engine reads.
         dtype: data type of the result.
@@ -165,8 +166,8 @@ def eye(
     Returns:
         ``(N, M)``.
     """
-    check(N >= 0 and M >= 0, f"_eye: Shape dim size cannot be a negative value, got N={N}, M={M}")
-    shape = (N, M or N)
+    check(N >= 0, f"_eye: Shape dim size cannot be a negative value, got N={N}, M={M}")
+    shape = (N, M if M > 0 else N)
     rows, columns = (lax.broadcasted_iota(INT64, shape, axis) for axis in (0, 1))
     return lax.eq(columns - rows, lax.full_like(rows, k)).astype(dtype)
 

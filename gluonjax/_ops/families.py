@@ -62,21 +62,24 @@ def cut_to(values: Array, dtype: np.dtype) -> Array:
     return lax.convert_element_type(values, dtype)
 
 
+def _snapped(values: Array) -> Array:
+    """Numbers that are whole up to a few last bits, made whole."""
+    nearest = lax.round(values, lax.RoundingMethod.TO_NEAREST_EVEN)
+    return lax.select(lax.abs(values - nearest) <= lax.abs(nearest) * 4e-15, nearest, values)
+
+
 def in_floating_point(fn: Callable[..., Array]) -> Callable[..., Array]:
     """Make a floating point function accept every dtype and return the dtype it was given.
 
-    Half precision computes in float32. Whole numbers compute in float64, are rounded to float32 and cut off:
-    so cbrt(27) is 3 although the last bit of a cube root may be wrong (MXNet computes in float32).
+    Half precision computes in float32. Whole numbers compute in float64 as in MXNet and are cut off, but for results
+    that are whole up to rounding: so cbrt(27) is 3 although the last bit of a cube root may be wrong.
     """
 
     @functools.wraps(fn)
     def call(*arrays: Array) -> Array:
         dtype = arrays[0].dtype
         if not is_floating(dtype):
-            result = fn(*(lax.convert_element_type(array, FLOAT64) for array in arrays))
-            if dtype.itemsize <= 4:
-                result = lax.convert_element_type(result, FLOAT32)
-            return cut_to(result, dtype)
+            return cut_to(_snapped(fn(*(lax.convert_element_type(array, FLOAT64) for array in arrays))), dtype)
         if is_half(dtype):
             return lax.convert_element_type(
                 fn(*(lax.convert_element_type(array, FLOAT32) for array in arrays)), dtype

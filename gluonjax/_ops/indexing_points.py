@@ -226,7 +226,10 @@ def bounds_problem(name: str, attrs: Attrs, inputs: Sequence[Any]) -> str | None
         The message for an OutOfBoundsError, or None where all is well or the operator does not care.
     """
     if name == "take" and attrs.mode == "raise":
-        size = np.shape(inputs[0])[attrs.axis]
+        shape = np.shape(inputs[0])
+        if not -len(shape) <= attrs.axis < len(shape):
+            return None  # the operator itself says so
+        size = shape[attrs.axis]
         indices = np.asarray(inputs[1])
         outside = indices[~((indices >= 0) & (indices < size))]
         if outside.size:
@@ -238,7 +241,7 @@ def bounds_problem(name: str, attrs: Attrs, inputs: Sequence[Any]) -> str | None
     if name in ("gather_nd", "scatter_nd", "_scatter_set_nd", "_backward_gather_nd"):
         shape = np.shape(inputs[0]) if name == "gather_nd" else attrs.shape
         indices = np.asarray(inputs[2] if name == "_scatter_set_nd" else inputs[1])
-        for axis, (row, size) in enumerate(zip(indices, shape)):
+        for axis, (row, size) in enumerate(zip(np.atleast_1d(indices), shape)):
             outside = row[~((row >= -size) & (row < size))]  # NaN is outside too
             if outside.size:
                 return (

@@ -31,6 +31,13 @@ def _check_square(name: str, matrix: Array) -> None:
     )
 
 
+def _check_floating(name: str, matrix: Array) -> None:
+    check(
+        jnp.issubdtype(matrix.dtype, jnp.floating),
+        f"{name}: This operation only supports floating point types, not {matrix.dtype}; cast with .astype",
+    )
+
+
 def _matmul(left: Array, right: Array, transpose_a: bool = False, transpose_b: bool = False) -> Array:
     batch = left.ndim - 2
     return contract(left, right, (batch + (not transpose_a), batch + transpose_b), batch)
@@ -322,11 +329,18 @@ def syevd(A: Array) -> tuple[Array, Array]:
         component of every eigenvector is positive.
     """
     _check_square("_linalg_syevd", A)
+    if A.shape[-1] == 0:
+        return A, lax.reshape(A, A.shape[:-1])
     columns, values = lax.linalg.eigh(_symmetric(A), lower=True, symmetrize_input=False)
     rows = _swap(columns)
     fixed = lax.stop_gradient(rows)
     largest = jnp.take_along_axis(fixed, jnp.argmax(jnp.abs(fixed), axis=-1, keepdims=True), axis=-1)
     return lax.select(jnp.broadcast_to(largest < 0, rows.shape), -rows, rows), values
+
+
+def _determinants(A: Array) -> Array:
+    # The determinant of nothing is the product of nothing.
+    return jnp.linalg.det(A) if A.shape[-1] else jnp.prod(A, axis=(-2, -1))
 
 
 @operator("_linalg_det", aliases=("linalg_det",))
@@ -340,7 +354,8 @@ def det(A: Array) -> Array:
         One number for every matrix; of a single matrix, an array of shape ``(1,)``.
     """
     _check_square("_linalg_det", A)
-    return _vector_of_numbers(jnp.linalg.det(A))
+    _check_floating("_linalg_det", A)
+    return _vector_of_numbers(_determinants(A))
 
 
 @operator("_npi_det")
@@ -354,7 +369,7 @@ def npi_det(A: Array) -> Array:
         One number for every matrix; of a single matrix, a 0-d array.
     """
     _check_square("_npi_det", A)
-    return jnp.linalg.det(A)
+    return _determinants(A)
 
 
 def _slogdet_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict[str, Array]:
@@ -379,6 +394,7 @@ def slogdet(A: Array) -> tuple[Array, Array]:
         Signs and logarithms, one of each for every matrix; of a single matrix, arrays of shape ``(1,)``.
     """
     _check_square("_linalg_slogdet", A)
+    _check_floating("_linalg_slogdet", A)
     sign, logarithm = jnp.linalg.slogdet(A)
     return _vector_of_numbers(sign), _vector_of_numbers(logarithm)
 
@@ -409,4 +425,5 @@ def inverse(A: Array) -> Array:
         ``(..., n, n)``.
     """
     _check_square("_linalg_inverse", A)
+    _check_floating("_linalg_inverse", A)
     return jnp.linalg.inv(A)

@@ -373,14 +373,15 @@ def amp_multicast(*data: Array, num_outputs: int, cast_narrow: bool = False) -> 
         num_outputs == len(data),
         f"amp_multicast: num_outputs is {num_outputs}, but {len(data)} arrays came; make them equal",
     )
-    types = {array.dtype for array in data if array.dtype in AMP_TYPES}
-    halves = sorted(types - {AMP_TYPES[0]}, key=str)
+    types = [array.dtype for array in data if array.dtype in AMP_TYPES]
+    halves = [dtype for dtype in types if dtype != AMP_TYPES[0]]
+    # MXNet starts from the first array's type. Of two half precisions the first is the widest, the last the narrowest.
     if cast_narrow and halves:
         target = halves[-1]
     elif AMP_TYPES[0] not in types and data[0].dtype == "float64":
-        target = data[0].dtype  # MXNet starts from the first array's type
+        target = data[0].dtype
     else:
-        target = halves[0] if len(types) == 1 and halves else AMP_TYPES[0]
+        target = AMP_TYPES[0] if AMP_TYPES[0] in types or not halves else halves[0]
     return tuple(lax.convert_element_type(x, target) if x.dtype in AMP_TYPES else x for x in data)
 
 
@@ -424,7 +425,7 @@ def quadratic(data: Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) ->
         array of the shape and dtype of data.
     """
     refuse_bool("_contrib_quadratic", data)
-    return in_floating_point(lambda x: a * x * x + b * x + c)(data)
+    return in_floating_point(lambda x: (a * x + b) * x + c)(data)
 
 
 @operator("shape_array", aliases=("_npx_shape_array",), grad=zero_grad)

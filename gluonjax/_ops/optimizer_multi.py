@@ -51,7 +51,14 @@ def groups(
         f"{name}: got {len(data)} arrays for {wanted} weights; wanted {stride} per weight"
         + (f" and {extra} after them" if extra else ""),
     )
-    return [body[i * stride : (i + 1) * stride] for i in range(wanted)]
+    found = [body[i * stride : (i + 1) * stride] for i in range(wanted)]
+    for number, (weight, grad, *states) in enumerate(found):
+        shapes = [array.shape for array in (weight, grad, *states)]
+        check(len(set(shapes)) == 1, f"{name}: the arrays of weight {number} have shapes {shapes}; they must agree")
+        check(
+            grad.dtype == weight.dtype, f"{name}: weight {number} has dtype {weight.dtype}, its gradient {grad.dtype}"
+        )
+    return found
 
 
 def per_weight(name: str, what: str, values: Any, count: int) -> Any:
@@ -72,6 +79,8 @@ def update_all(
     for number, (group, values) in enumerate(zip(batch, scalars)):
         weight, grad, *states = group
         copy = states.pop() if master else None
+        if weight.dtype == FLOAT32:
+            copy = None  # a float32 weight is its own master copy
         new, new_states, new_master = rules.run_formula(formula, weight, grad, states, values, static, copy)
         new_weights.append(new)
         start = number * stride + 2
@@ -92,7 +101,7 @@ def _register_sgd(form: str, formula: Callable[..., tuple[Array, ...]], stride: 
         label: str, data: Any, extra: int, count: int | None, rates: Any, rest: dict[str, Any]
     ) -> Updates:
         batch = groups(label, data, stride, extra, count)
-        lrs, wds = rates
+        lrs, wds = (value.reshape(-1) if extra else value for value in rates)
         scale = rest.pop("rescale_grad")
         per_weight(label, "learning rates", lrs, len(batch))
         per_weight(label, "weight decays", wds, len(batch))

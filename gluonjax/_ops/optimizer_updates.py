@@ -40,6 +40,16 @@ def first_share(count: int) -> DtypeRule:
     return rule
 
 
+def _check_shapes(weight: Array, **others: Array) -> None:
+    for name, array in others.items():
+        check(array.shape == weight.shape, f"weight has shape {weight.shape}, '{name}' {array.shape}; they must agree")
+
+
+def _check_norms(**norms: Array) -> None:
+    for name, norm in norms.items():
+        check(norm.size > 0 and norm.shape[:1] in ((), (1,)), f"'{name}' is one number, got shape {norm.shape}")
+
+
 def _step(
     formula: Callable[..., tuple[Array, ...]], weight: Array, grad: Array, states: dict[str, Array],
     scalars: dict[str, Any], master: Array | None = None, **static: Any,
@@ -48,6 +58,8 @@ def _step(
     for name, state in states.items():
         rows = name == "history" and state.shape[1:] == (1,)
         check(state.shape == weight.shape or rows, f"weight has shape {weight.shape}, '{name}' {state.shape}")
+    if master is not None:
+        _check_shapes(weight, weight32=master)
     new, new_states, new_master = rules.run_formula(
         formula, weight, grad, tuple(states.values()), scalars, static, master
     )
@@ -370,6 +382,7 @@ def group_adagrad_update(
 
 
 def _lamb_phase1(
+    weight: Array,
     base: Array,
     grad: Array,
     mean: Array,
@@ -378,6 +391,7 @@ def _lamb_phase1(
     out_dtype: np.dtype,
     **static: Any,
 ) -> Updates:
+    _check_shapes(weight, grad=grad, mean=mean, var=var, weight32=base)
     dtype = rules.working_dtype(base.dtype)
     cast = {name: lax.convert_element_type(value, dtype) for name, value in scalars.items()}
     wide = [lax.convert_element_type(a, dtype) for a in (base, grad, mean, var)]
@@ -403,7 +417,7 @@ def lamb_update_phase1(
     Returns:
         The direction, to be given to lamb_update_phase2.
     """
-    return _lamb_phase1(weight, grad, mean, var, dict(t=t, wd=wd, rescale_grad=rescale_grad), weight.dtype,
+    return _lamb_phase1(weight, weight, grad, mean, var, dict(t=t, wd=wd, rescale_grad=rescale_grad), weight.dtype,
                         clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon,
                         bias_correction=bias_correction)  # fmt: skip
 
@@ -423,7 +437,7 @@ def mp_lamb_update_phase1(
     Returns:
         The float32 direction, to be given to mp_lamb_update_phase2.
     """
-    return _lamb_phase1(weight32, grad, mean, var, dict(t=t, wd=wd, rescale_grad=rescale_grad), FLOAT32,
+    return _lamb_phase1(weight, weight32, grad, mean, var, dict(t=t, wd=wd, rescale_grad=rescale_grad), FLOAT32,
                         clip=clip_gradient, beta1=beta1, beta2=beta2, epsilon=epsilon,
                         bias_correction=bias_correction)  # fmt: skip
 
@@ -449,6 +463,8 @@ def lamb_update_phase2(
     Returns:
         The new weight.
     """
+    _check_shapes(weight, g=g)
+    _check_norms(r1=r1, r2=r2)
     dtype = rules.working_dtype(weight.dtype)
     wide = [lax.convert_element_type(a, dtype) for a in (weight, g, r1, r2)]
     (new,) = rules.lamb_step(*wide, lr=lax.convert_element_type(lr, dtype), lower_bound=lower_bound,
@@ -471,6 +487,8 @@ def mp_lamb_update_phase2(
     Returns:
         The new weight, rounded from the new master.
     """
+    _check_shapes(weight, g=g, weight32=weight32)
+    _check_norms(r1=r1, r2=r2)
     (new,) = rules.lamb_step(weight32, g, r1, r2, lr=lax.convert_element_type(lr, FLOAT32),
                              lower_bound=lower_bound, upper_bound=upper_bound)  # fmt: skip
     return jnp.asarray(new, weight.dtype), {"weight32": new}

@@ -152,7 +152,12 @@ def _draw_as(draw: Callable[..., Array], key: Array, shape: Any, dtype: Any, par
 
 def _given(name: str, shape: tuple[int, ...] | None) -> tuple[int, ...]:
     check(bool(shape), f"{name}: shape is not given; write shape=(2, 3)")
-    return tuple(shape or ())
+    return _positive(name, tuple(shape or ()))
+
+
+def _positive(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    check(min(shape, default=0) >= 0, f"{name}: inferring shapes failed: shape {shape} has a negative dimension")
+    return shape
 
 
 def _keyword(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
@@ -213,7 +218,7 @@ def _register_sample(row: Distribution) -> None:
             len(shapes) == 1,
             f"{name}: {' and '.join(row.arrays)} have shapes {sorted(shapes)}; they must agree",
         )
-        whole = parameters[0].shape + tuple(shape)
+        whole = parameters[0].shape + _positive(name, tuple(shape))
         lifted = [lax.broadcast_in_dim(p, whole, range(p.ndim)) for p in parameters]
         return _draw_as(row.draw, key, whole, dtype, lifted)
 
@@ -298,7 +303,7 @@ def sample_multinomial(
         classes <= most,
         f"_sample_multinomial: {classes} classes do not fit into {np.dtype(dtype).name}, which counts to {most}",
     )
-    result_shape = (rows + tuple(shape)) or (1,)
+    result_shape = (rows + _positive("_sample_multinomial", tuple(shape))) or (1,)
     per_row = int(np.prod(shape, dtype=np.int64))
     table = lax.stop_gradient(data).astype(np.float32).reshape((-1, classes))
     total = jnp.cumsum(table, axis=1)
@@ -340,7 +345,7 @@ def sample_unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = Non
         int64 samples (rows, draws), unique within a row, and int64 (rows,) how many draws that took.
     """
     check(
-        shape is not None and len(shape) == 2,
+        shape is not None and len(shape) == 2 and min(shape) >= 0,
         f"_sample_unique_zipfian: shape is {shape}; it must have two dimensions (rows, draws per row)",
     )
     rows, draws = shape or (0, 0)

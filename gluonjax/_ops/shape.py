@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.families import scalar_like
 from gluonjax._ops.opdef import Attrs, check, operator, zero_grad
 from gluonjax._ops.rules import same_shape
 from gluonjax._ops.shape_rules import (
@@ -284,7 +285,7 @@ def arange_like(
     count = lax.iota(INT64, math.prod(shape))
     if repeat > 1:
         count = lax.div(count, lax.full_like(count, repeat))
-    values = count.astype(data.dtype) * jnp.asarray(step, data.dtype) + jnp.asarray(start, data.dtype)
+    values = count.astype(data.dtype) * scalar_like(step, data.dtype) + scalar_like(start, data.dtype)
     return lax.reshape(values, shape)
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import jax.numpy as jnp
 from jax import Array, lax
 
+from gluonjax._ops.families import scalar_like
 from gluonjax._ops.opdef import Attrs, check, operator
 from gluonjax._ops.rules import merge_shapes
 from gluonjax._ops.shape_rules import (
@@ -258,7 +259,7 @@ def pad(
     Args:
         data: ``(n, c, h, w)`` or ``(n, c, d, h, w)``.
         mode: fill with a constant, with the value at the edge, or with the mirror image without the edge.
-        pad_width: before and after for each axis; the first four numbers are zero.
+        pad_width: before and after for each axis; the first four numbers are zero, negative ones cut off.
         constant_value: the constant.
 
     Returns:
@@ -278,11 +279,14 @@ def pad(
         f"pad_width={pad_width}",
     )
     pairs = list(zip(pad_width[::2], pad_width[1::2]))
+    check(
+        all(size + before + after >= 0 for size, (before, after) in zip(data.shape, pairs)),
+        f"Pad: pad_width={pad_width} cuts off more than there is of {data.shape}",
+    )
     if mode == "constant":
-        value = jnp.asarray(constant_value, data.dtype)
+        value = scalar_like(constant_value, data.dtype)
         return lax.pad(data, value, [(before, after, 0) for before, after in pairs])
-    check(min(pad_width) >= 0, f"Pad: mode '{mode}' cannot crop, got pad_width={pad_width}")
-    for axis, (before, after) in enumerate(pairs):
+    for axis, (before, after) in enumerate((max(before, 0), max(after, 0)) for before, after in pairs):
         size = data.shape[axis]
         check(
             mode == "edge" or max(before, after) < max(size, 1),
@@ -295,7 +299,11 @@ def pad(
             f"Pad: mode '{mode}' has nothing to copy on axis {axis} of size 0",
         )
         data = _pad_axis(data, axis, before, after, mode)
-    return data
+    if min(pad_width) >= 0:
+        return data
+    # The border is that of the whole array; then comes the crop.
+    crops = [(min(before, 0), min(after, 0), 0) for before, after in pairs]
+    return lax.pad(data, jnp.zeros((), data.dtype), crops)
 
 
 def _pad_axis(data: Array, axis: int, before: int, after: int, mode: str) -> Array:

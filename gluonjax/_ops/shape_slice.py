@@ -5,6 +5,7 @@ from __future__ import annotations
 from jax import Array, lax
 
 from gluonjax._base.attrs import Traced
+from gluonjax._ops.families import scalar_like
 from gluonjax._ops.opdef import Attrs, check, operator
 from gluonjax._ops.shape_rules import Inputs, Outputs, normalize_axes, normalize_axis, slice_bounds
 
@@ -214,6 +215,6 @@ def slice_assign_scalar(
         ``data`` with the range replaced.
     """
     ranges = slice_bounds(data.shape, begin, end, step, "_slice_assign_scalar")
-    value = lax.convert_element_type(scalar, data.dtype)
+    value = scalar_like(scalar, data.dtype)
     piece = lax.broadcast_in_dim(value, [len(positions) for positions in ranges], ())
     return put_ranges(data, piece, ranges)

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array, lax
 
 from gluonjax._base.dtypes import BFLOAT16
+from gluonjax._ops.opdef import check
 
 Scalar = Any
 HALF = (np.dtype(np.float16), BFLOAT16)
@@ -48,6 +49,7 @@ def bounded(array: Array, limit: float | None) -> Array:
 
 def first_number(array: Array) -> Array:
     """The first element, 0-d: MXNet reads one number, whatever the array's shape."""
+    check(array.size > 0, f"a factor is one number in an array, got shape {array.shape}")
     return lax.reshape(array if array.size == 1 else lax.slice(lax.reshape(array, (array.size,)), (0,), (1,)), ())
 
 

@@ -24,6 +24,17 @@ WRONG = [
     (lambda: nd.concat(nd.ones((2, 3)), nd.ones((3, 3)), dim=1), "(?i)concat"),
     (lambda: nd.contrib.MultiBoxPrior(nd.ones((1, 1, 2, 2)), offsets=(-0.5, 0.5)), "MultiBoxPrior.*offsets"),
     (lambda: nd.LeakyReLU(nd.ones((2, 3, 4)), nd.ones(4), act_type="prelu"), "Cannot broadcast gamma"),
+    (lambda: nd.Activation(nd.ones(3, dtype="int32"), act_type="sigmoid"), "Activation.*floating point"),
+    (lambda: nd.Correlation(nd.ones((1, 1, 4, 4)), nd.ones((1, 1, 4, 4)), kernel_size=-1), "positive"),
+    (lambda: nd.Correlation(nd.ones((1, 1, 4, 4)), nd.ones((1, 1, 4, 4)), stride2=0), "strides must be positive"),
+    (lambda: nd.Deconvolution(nd.ones((1, 1, 4, 4)), nd.ones((1, 1, 3, 3)), kernel=(3, 3), num_filter=1,
+                              target_shape=(-1, 6)), "target_shape must not be negative"),
+    (lambda: nd.contrib.MultiBoxDetection(nd.ones((1, 2, 3)), nd.ones((1, 12)), nd.ones((2, 3, 4))), "anchor"),
+    (lambda: nd.contrib.MultiBoxPrior(nd.ones((1, 1, 2, 2)), offsets=(0.5, 1.5)), "MultiBoxPrior.*offsets.*at most 1"),
+    (lambda: nd.take(nd.ones((2, 3)), nd.array([0, 1]), axis=3, mode="raise"), "axis 3 is out of bounds"),
+    (lambda: nd.random.exponential(shape=(-1,)), "negative dimension"),
+    (lambda: nd.Pad(nd.ones((1, 1, 3, 4)), mode="edge", pad_width=(0, 0, 0, 0, -2, -2, 0, 0)), "cuts off more"),
+    (lambda: nd._internal._sample_unique_zipfian(range_max=4, shape=(-1, 2)), "two dimensions"),
     (lambda: nd.image.random_contrast(nd.ones((2, 2, 3)), min_factor=-1.0, max_factor=1.0), "min_factor.*equal to 0"),
 ]  # fmt: skip
 
@@ -72,6 +83,23 @@ def test_numbers_that_are_not_finite():
     assert x.grad.asnumpy().tolist() == [1, -1]
     boxes = nd.array([[0, NAN, 0, 0, 1, 1], [0, 0.5, INF, 0, 1, NAN], [0, 0.9, 0, 0, 1, 1]])
     assert nd.contrib.box_nms(boxes).shape == (3, 6)
+
+
+def test_a_float32_weight_is_its_own_master_copy():
+    weight, copy, grad = nd.ones(2), nd.full(2, 5.0), nd.ones(2)
+    new = nd.multi_mp_sgd_update(weight, grad, copy, lrs=(0.5,), wds=(0.0,), num_weights=1)
+    assert new.asnumpy().tolist() == [0.5, 0.5] and copy.asnumpy().tolist() == [5, 5]
+
+
+def test_matrices_without_elements():
+    nothing = nd.array(np.zeros((2, 0, 0), np.float32))
+    nothing.attach_grad()
+    with mx.autograd.record():
+        one = nd.linalg.det(nothing)
+    one.backward()
+    assert one.asnumpy().tolist() == [1, 1] and nothing.grad.shape == (2, 0, 0)
+    vectors, values = nd.linalg.syevd(nothing)
+    assert vectors.shape == (2, 0, 0) and values.shape == (2, 0)
 
 
 EMPTY = [

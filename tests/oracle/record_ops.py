@@ -9,6 +9,7 @@ Each family runs in a process of its own (the fused RNN needs MXNET_MKLDNN_ENABL
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -19,7 +20,7 @@ import zipfile
 
 import numpy as np
 
-from tests.samples import FAMILIES, differentiable, fingerprint, head_gradients, samples_of
+from tests.samples import FAMILIES, differentiable, fingerprint, floating, head_gradients, samples_of
 
 DATA = pathlib.Path(__file__).parent.parent / "data" / "ops"
 NEEDS_MKLDNN = ("nn_rnn",)
@@ -27,6 +28,9 @@ NEEDS_MKLDNN = ("nn_rnn",)
 
 def outputs_for(mx, op, inputs, attrs):
     """Arrays to write into, for the operators that update several weights and want them given; else None."""
+    if op.endswith("nag_mom_update"):
+        # Its momentum is another one where the new weight does not replace the old one, as it does in an optimizer.
+        return [inputs[0]]
     count = attrs.get("num_weights", attrs.get("num_tensors"))
     if count is None or not op.lstrip("_").startswith(("multi_", "preloaded_multi_")):
         return None
@@ -43,13 +47,17 @@ def invoke(mx, op, inputs, attrs):
     check_call(_LIB.NNGetOpHandle(ctypes.c_char_p(op.encode()), ctypes.byref(handle)))
     keys = list(attrs)
     values = [np.dtype(v).name if isinstance(v, (type, np.dtype)) else str(v) for v in attrs.values()]
-    result = _imperative_invoke(handle.value, inputs, keys, values, outputs_for(mx, op, inputs, attrs), False, False)
+    out = outputs_for(mx, op, inputs, attrs)
+    with contextlib.ExitStack() as stack:
+        if out and out[0] is inputs[0]:
+            stack.enter_context(mx.autograd.pause())  # nothing is recorded in place
+        result = _imperative_invoke(handle.value, inputs, keys, values, out, False, False)
     return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
-def record(mx, sample):
-    """Outputs and gradients of one sample."""
-    arrays = [mx.nd.array(array, dtype=array.dtype) for array in sample.inputs]
+def record(mx, sample, arrays=None):
+    """Outputs and gradients of one sample; ``arrays`` are its inputs where the caller wants to see what they became."""
+    arrays = arrays or [mx.nd.array(array, dtype=array.dtype) for array in sample.inputs]
     wanted = differentiable(sample)
     attrs = dict(sample.attrs)
     if needs_count(sample.op):
@@ -59,12 +67,11 @@ def record(mx, sample):
     with mx.autograd.record(train_mode=sample.train):
         outputs = invoke(mx, sample.op, arrays, attrs)
     found = {f"out{i}": output.asnumpy() for i, output in enumerate(outputs)}
-    if wanted:
-        floating = [o for o in outputs if np.dtype(o.dtype).kind == "f"]
+    if wanted and any(floating(o.dtype) for o in outputs):
         heads = head_gradients([o.shape for o in outputs], [np.dtype(o.dtype) for o in outputs])
-        heads = [mx.nd.array(h, dtype=h.dtype) for h, o in zip(heads, outputs) if np.dtype(o.dtype).kind == "f"]
+        heads = [mx.nd.array(h, dtype=h.dtype) for h, o in zip(heads, outputs) if floating(o.dtype)]
         try:
-            mx.autograd.backward(floating, heads, train_mode=sample.train)
+            mx.autograd.backward([o for o in outputs if floating(o.dtype)], heads, train_mode=sample.train)
             found.update({f"grad{index}": arrays[index].grad.asnumpy() for index in wanted})
         except mx.base.MXNetError as error:
             found["nograd"] = np.array(str(error).splitlines()[-1][:200])

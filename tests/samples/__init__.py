@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pathlib
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -34,14 +35,37 @@ def fingerprint(sample: Sample) -> str:
     return digest.hexdigest()[:16]
 
 
+def floating(dtype: np.dtype) -> bool:
+    """Whether a dtype has fractions. NumPy does not know bfloat16: both libraries show it as two opaque bytes."""
+    return np.dtype(dtype).kind == "f" or is_bfloat16(dtype)
+
+
+def is_bfloat16(dtype: np.dtype) -> bool:
+    """Whether a dtype is JAX's or MXNet's bfloat16."""
+    return np.dtype(dtype).kind == "V" and np.dtype(dtype).itemsize == 2
+
+
 def head_gradients(shapes: list[tuple[int, ...]], dtypes: list[np.dtype]) -> list[np.ndarray]:
     """The head gradients that recorder and suite use for a sample's outputs."""
     draw = np.random.RandomState(7)
-    return [draw.uniform(-1, 1, shape).astype(dtype) for shape, dtype in zip(shapes, dtypes)]
+    return [_cast(draw.uniform(-1, 1, shape), dtype) for shape, dtype in zip(shapes, dtypes)]
+
+
+def _cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if not is_bfloat16(dtype):
+        return array.astype(dtype)
+    # The upper half of a float32, cut off: the same numbers for either library's type.
+    return (np.asarray(array, np.float32).view(np.uint32) >> 16).astype(np.uint16).view(dtype)
 
 
 def differentiable(sample: Sample) -> tuple[int, ...]:
     """The inputs whose gradients are looked at."""
     if sample.grad is not None:
         return sample.grad
-    return tuple(i for i, array in enumerate(sample.inputs) if array.dtype.kind == "f")
+    return tuple(i for i, array in enumerate(sample.inputs) if floating(array.dtype))
+
+
+def rewritten(before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """The inputs that a call has changed (states of optimizers, moving averages), by ``state`` and number."""
+    pairs = enumerate(zip(before, after))
+    return {f"state{i}": new for i, (old, new) in pairs if np.asarray(old).tobytes() != new.tobytes()}

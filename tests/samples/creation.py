@@ -69,6 +69,8 @@ SAMPLES = [
     Sample("_histogram", (_NUMBERS.reshape(2, 4),), {"bin_cnt": 3, "range": (-1, 3.5)}, grad=()),
     Sample("_histogram", (_NUMBERS, np.array([0, 1, 3, 4], np.float32)), {}, grad=()),
     Sample("_histogram", (np.array([0, 1, 1, 2], np.int32),), {"bin_cnt": 2, "range": (0, 2)}, grad=()),
+    Sample("_linspace", (), {"start": -2.0, "stop": 1.0, "num": 4, "dtype": "uint8"}, grad=()),
+    Sample("_eye", (), {"N": 2, "M": -1}, lambda: np.eye(2, dtype=np.float32)),
 ]
 
 ERROR_SAMPLES = [

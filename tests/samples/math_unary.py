@@ -296,6 +296,11 @@ SAMPLES += [
     Sample(
         "multi_all_finite", (spread(-1, 1), np.array([np.nan, 1.0], np.float32)), {"num_arrays": 2}, grad=()
     ),
+    # Whole numbers compute in float64: these are 1 in float32, and below 1.
+    *(Sample(name, (np.array([0, 5, 10, 12], np.int32),), grad=(), tag="int32 near 1") for name in ("tanh", "sigmoid")),
+    Sample("erf", (np.array([1, 4, 5], np.int32),), grad=(), tag="int32 near 1"),
+    Sample("amp_multicast", (spread(-1, 1), spread(-1, 1).astype(np.float16)), {"num_outputs": 2, "cast_narrow": True},
+           grad=(), tag="narrow"),
 ]
 
 ERROR_SAMPLES = [

@@ -121,6 +121,10 @@ SAMPLES = [
         train=True,
         rtol=1e-4,
     ),
+    # Labels of another rank, with as many numbers for each example; all axes but the last are the batch of MakeLoss.
+    loss("LinearRegressionOutput", draw(2, 3, 1), draw(2, 3), grad_scale=0.3),
+    loss("LogisticRegressionOutput", draw(2, 3), labels(2, 3, 1, classes=2)),
+    loss("MakeLoss", draw(2, 3, 2), grad_scale=0.5, normalization="batch"),
 ]
 
 ERROR_SAMPLES = [
@@ -128,5 +132,7 @@ ERROR_SAMPLES = [
     ErrorSample("SoftmaxOutput", r"Shape inconsistent", (X, labels(4, 1)), {}),
     ErrorSample("SoftmaxOutput", r"int32", (X, labels(4).astype("int32")), {}),
     ErrorSample("LinearRegressionOutput", r"Shape inconsistent", (X, draw(4, 1)), {}),
+    ErrorSample("LinearRegressionOutput", r"Shape inconsistent", (X, draw(*X.shape[::-1])), {}),
+    ErrorSample("IdentityAttachKLSparseReg", "one number for each unit", (draw(4, 3), np.ones(2, np.float32)), {}),
     ErrorSample("SVMOutput", r"Shape inconsistent", (X, labels(3)), {}),
 ]

@@ -243,6 +243,11 @@ SAMPLES = [
 
 ERROR_SAMPLES = [
     ErrorSample("sgd_update", "lr", tuple(_arrays(1, 0)), {}),
+    ErrorSample("lamb_update_phase1", "must agree", (*_arrays(1, 0), *(np.ones((2, 3), np.float32),) * 2), {
+        "t": 1, "wd": 0.1}),
+    ErrorSample("lamb_update_phase2", "one number", (*_arrays(1, 0), *(np.ones(2, np.float32),) * 2), {"lr": 0.1}),
+    ErrorSample("multi_sgd_update", "must agree", (np.ones((2, 2), np.float32), np.ones((2, 1), np.float32)), {
+        "num_weights": 1, "lrs": (0.1,), "wds": (0.0,)}),
     ErrorSample("multi_sum_sq", "does not promote", (np.ones(2, np.float32), np.ones(2)), {"num_arrays": 2}),
     ErrorSample("multi_sum_sq", "floating point", (np.ones(2, np.int32),), {"num_arrays": 1}),
     ErrorSample("sgd_update", "shape", (np.ones((2, 2), np.float32), np.ones((2, 3), np.float32)), {"lr": 0.1}),

@@ -99,6 +99,11 @@ SAMPLES = [
         {"lhs_axes": (-1,), "rhs_axes": (-1,)},
         grad=(0,),
     ),
+    # Negative numbers cut off, after the border of the whole array was made. MXNet's gradient of what a border of
+    # constants cuts off is that of other elements.
+    Sample("Pad", (_IMAGE,), {"mode": "constant", "pad_width": (0, 0, 0, 0, 1, -1, -1, 2)}, grad=(), tag="crop"),
+    *(Sample("Pad", (_IMAGE,), {"mode": mode, "pad_width": (0, 0, 0, 0, 1, -1, -1, 2)}, tag="crop")
+      for mode in ("edge", "reflect")),
 ]
 
 ERROR_SAMPLES = [

@@ -38,6 +38,7 @@ def _convolve(
     """Sample the image at the bent window's positions, then multiply by the weights."""
     kernel = attrs.kernel
     check(len(kernel) == 2, f"{name}: not implemented for kernel={kernel}; it needs two numbers")
+    check(attrs.layout in (None, "NCHW"), f"{name}: Invalid layout {attrs.layout} for images; only NCHW fits")
     check(data.ndim == 4, f"{name}: Input data should be 4D in batch-num_filter-y-x, got {data.shape}")
     check(offset.ndim == 4, f"{name}: Input offset should be 4D in batch-num_filter-y-x, got {offset.shape}")
     stride = per_axis(name, "Stride", attrs.stride, 2, 1)
@@ -117,7 +118,7 @@ def deformable_convolution(
     """
     attrs = Attrs(
         kernel=kernel, stride=stride, dilate=dilate, pad=pad, num_filter=num_filter, num_group=num_group,
-        num_deformable_group=num_deformable_group,
+        num_deformable_group=num_deformable_group, layout=layout,
     )  # fmt: skip
     return _convolve("DeformableConvolution", data, offset, None, weight, bias, attrs)
 
@@ -147,6 +148,6 @@ def modulated_deformable_convolution(
     """
     attrs = Attrs(
         kernel=kernel, stride=stride, dilate=dilate, pad=pad, num_filter=num_filter, num_group=num_group,
-        num_deformable_group=num_deformable_group,
+        num_deformable_group=num_deformable_group, layout=layout,
     )  # fmt: skip
     return _convolve("ModulatedDeformableConvolution", data, offset, mask, weight, bias, attrs)

@@ -33,7 +33,10 @@ def multibox_prior(
     check(len(steps) == 2, f"MultiBoxPrior: Step ndim must be 2: (step_y, step_x), got {steps}")
     check(min(len(sizes), len(ratios)) > 0, "MultiBoxPrior: sizes and ratios must not be empty")
     check(steps[0] * steps[1] >= 0, f"MultiBoxPrior: Must specify both step_y and step_x, got {steps}")
-    check(min(offsets) >= 0, f"MultiBoxPrior: offsets must not be negative, got {offsets}")
+    check(
+        len(offsets) == 2 and all(0 <= offset <= 1 for offset in offsets),
+        f"MultiBoxPrior: offsets must be two numbers, not negative and at most 1, got {offsets}",
+    )
     height, width = data.shape[2:4]
     check(height > 0 and width > 0, f"MultiBoxPrior: Input height and width should > 0, got {data.shape}")
     single = np.float32
@@ -206,8 +209,9 @@ def multibox_detection(
     name = "MultiBoxDetection"
     check(cls_prob.ndim == 3, f"{name}: Provided: {cls_prob.shape} shape, wanted (batch, classes, anchors)")
     check(
-        anchor.ndim == 3 and anchor.shape[1:] == (cls_prob.shape[2], 4),
-        f"{name}: Number of anchors mismatch: anchor {anchor.shape}, cls_prob {cls_prob.shape}",
+        anchor.ndim == 3 and anchor.shape == (1, cls_prob.shape[2], 4),
+        f"{name}: Number of anchors mismatch: anchor {anchor.shape}, wanted {(1, cls_prob.shape[2], 4)} to go with "
+        f"cls_prob {cls_prob.shape}",
     )
     check(
         loc_pred.ndim == 2 and loc_pred.shape[1] == anchor.shape[1] * 4,
@@ -219,6 +223,8 @@ def multibox_detection(
     )
     check(len(variances) == 4, f"{name}: Variance size must be 4, got {variances}")
     count, dtype = anchor.shape[1], cls_prob.dtype
+    if cls_prob.shape[1] < 2:
+        return lax.full((cls_prob.shape[0], count, 6), -1, dtype)  # everything is background
     center = (anchor[0, :, :2] + anchor[0, :, 2:]) / 2
     size = anchor[0, :, 2:] - anchor[0, :, :2]
 

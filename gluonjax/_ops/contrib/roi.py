@@ -264,6 +264,11 @@ def deformable_psroi_pooling(
     else:
         check(trans is not None and trans.ndim == 4, f"{name}: trans should be a 4D tensor")
     assert trans is not None
+    check(
+        trans.shape[1] >= 2 and trans.shape == (rois.shape[0], trans.shape[1] // 2 * 2, parts, parts),
+        f"{name}: trans must be (regions, 2 * classes, part_size, part_size) for {rois.shape[0]} regions and "
+        f"part_size {parts}, got {trans.shape}",
+    )
     classes = trans.shape[1] // 2
     class_of = np.minimum(np.arange(output_dim) // max(output_dim // classes, 1), classes - 1)
     part = np.floor(np.arange(bins) / bins * parts).astype(np.int64)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.opdef import Attrs, OperatorError, Shape, check, operator
 
 SELU_ALPHA = 1.6732632423543772
@@ -71,6 +72,10 @@ def activation(data: Array, *, act_type: Literal["relu", "sigmoid", "softrelu", 
     Returns:
         An array like ``data``.
     """
+    check(
+        act_type == "relu" or is_floating(data.dtype),
+        f"Activation: {act_type} is for floating point types, not {data.dtype}; cast with .astype",
+    )
     return ACTIVATIONS[act_type](data)
 
 

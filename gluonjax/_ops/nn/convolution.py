@@ -325,6 +325,7 @@ def deconvolution(
     _check_call(name, data, weight, kernel, num_filter, num_group, (channels, *inner), channels)
     reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilate)]
     if any(target_shape):
+        check(min(target_shape) >= 0, f"{name}: target_shape must not be negative, got {target_shape}")
         target = per_axis(name, "Target_shape", target_shape, count, 0)
         pad, adj = _padding_for_target(name, [data.shape[axis] for axis in axes], reach, stride, target)
     for extra, step in zip(adj, stride):

@@ -155,13 +155,10 @@ def _regression(
         return {"data": slope(output - label) * (attrs.grad_scale / per_example)}
 
     def function(data: Array, label: Array, *, grad_scale: float = 1.0) -> Array:
-        same = label.shape == data.shape
-        column = data.ndim == 2 and data.shape[1] == 1 and label.shape == data.shape[:1]
         check(
-            same or column,
-            f"{name}: Shape inconsistent, Provided={list(label.shape)}, inferred "
-            f"shape={list(data.shape)} for the "
-            "label: it needs the shape of data",
+            label.size == data.size and label.shape[:1] == data.shape[:1],
+            f"{name}: Shape inconsistent, Provided={list(label.shape)}, inferred shape={list(data.shape)} for the "
+            "label: it needs the shape of data, or as many numbers for each example",
         )
         return predict(data)
 
@@ -247,7 +244,8 @@ def _make_loss_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> d
     data = inputs.data
     scale: Any = attrs.grad_scale
     if attrs.normalization == "batch":
-        scale = scale / (data.shape[0] if data.ndim > 1 else 1)  # a vector counts as one example, as in MXNet
+        # MXNet looks at all but the last axis as the batch, and at a vector as one example.
+        scale = scale / max(product(data.shape[:-1]), 1)
     elif attrs.normalization == "valid":
         above = lax.gt(data, lax.full_like(data, attrs.valid_thresh))
         count = lax.reduce_sum(lax.convert_element_type(above, jnp.float32), axes=tuple(range(data.ndim)))
@@ -264,8 +262,8 @@ def make_loss(
 
     Args:
         data: the loss, any shape.
-        normalization: divide by the batch size, by the number of elements above ``valid_thresh``, or not at
-            all.
+        normalization: divide by the batch size (the product of all sizes but the last), by the number of elements
+            above ``valid_thresh``, or not at all.
 
     Returns:
         ``data``.
@@ -307,6 +305,11 @@ def identity_attach_kl_sparse_reg(
         ``data``.
     """
     check(data.ndim >= 2, f"IdentityAttachKLSparseReg: data needs (batch, units, ...), got {data.shape}")
+    check(
+        moving_avg.shape == data.shape[1:2],
+        f"IdentityAttachKLSparseReg: moving_avg needs one number for each unit of data {data.shape}, got "
+        f"{moving_avg.shape}",
+    )
     if not train:
         return data, {}
     return data, {"moving_avg": lax.stop_gradient(_new_average(data, moving_avg, momentum))}

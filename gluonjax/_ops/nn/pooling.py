@@ -193,9 +193,11 @@ def _divide(total: Array, counts: np.ndarray, axes: Sequence[int]) -> Array:
 
 
 def _pool_everything(data: Array, axes: tuple[int, ...], pool_type: str, power: int) -> Array:
+    kept = tuple(1 if axis in axes else n for axis, n in enumerate(data.shape))
+    if pool_type == "max" and 0 in [data.shape[axis] for axis in axes]:
+        return lax.full(kept, jnp.finfo(data.dtype).min, data.dtype)  # the largest of no numbers
     if pool_type == "max":
         return _global_max(data, axes)
-    kept = tuple(1 if axis in axes else n for axis, n in enumerate(data.shape))
     total = lax.reshape(lax.reduce_sum(lax.integer_pow(data, power) if power > 1 else data, axes=axes), kept)
     if pool_type == "avg":
         total = lax.mul(
@@ -223,6 +225,13 @@ def pooling_v1(
     """
     name = "Pooling_v1"
     check(data.ndim == 4, f"{name}: Input data should be 4D in (batch, channel, y, x), got {data.shape}")
+    check(
+        jnp.issubdtype(data.dtype, jnp.floating),
+        f"{name}: This operation only support floating point types, not {data.dtype}",
+    )
+    if global_pool and 0 in data.shape[2:]:
+        # Of no numbers the sum is 0, the mean NaN, the maximum minus infinity.
+        return lax.full((*data.shape[:2], 1, 1), {"sum": 0.0, "avg": np.nan, "max": -np.inf}[pool_type], data.dtype)
     if global_pool:
         kernel, stride, pad = data.shape[2:], (1, 1), (0, 0)
     check(len(kernel) == 2, f"{name}: kernel={kernel} needs 2 numbers (1D and 3D kernel not implemented)")
@@ -240,7 +249,7 @@ def pooling_v1(
     padded = pad_axes(data, (2, 3), 0.0, pad, [more - extra for more, extra in zip(far, beyond)], (0, 0))
     if pool_type == "max":
         # 'full' windows may stick out beyond the padding: what lies there is cut off and never the maximum.
-        whole = pad_axes(padded, (2, 3), float(jnp.finfo(data.dtype).min), (0, 0), beyond, (0, 0))
+        whole = pad_axes(padded, (2, 3), -np.inf, (0, 0), beyond, (0, 0))
         parts = [strided_slice(whole, (2, 3), start, stride, outputs) for start in offsets(kernel)]
         return _max_shared(tuple(parts))
     whole = pad_axes(padded, (2, 3), 0.0, (0, 0), beyond, (0, 0))

@@ -333,6 +333,7 @@ def rnn(
     )  # fmt: skip
     check(num_layers > 0 and state_size > 0, "RNN: num_layers and state_size must be positive")
     check(0 <= p <= 1, f"RNN: value {p} for Parameter p exceed bound [0,1]")
+    check(p < 1, f"RNN: unsupported dropout value p={p}, should be 0 <= p < 1")
     check(
         projection_size is None or mode == "lstm",
         f"RNN: projection_size works with mode='lstm' only, got {mode!r}",

@@ -260,7 +260,15 @@ def correlation(
     name = "Correlation"
     check(data1.ndim == 4 and data2.ndim == 4, f"{name}: data should be a 4D tensor, got {data1.shape}, {data2.shape}")
     check(data1.shape == data2.shape, f"{name}: data1 {data1.shape} and data2 {data2.shape} must have one shape")
-    check(kernel_size % 2 == 1, f"{name}: kernel size should be odd number, got {kernel_size}")
+    check(
+        kernel_size % 2 == 1 and kernel_size > 0,
+        f"{name}: kernel size should be odd number, and positive, got {kernel_size}",
+    )
+    check(
+        min(stride1, stride2) > 0 and max_displacement >= 0,
+        f"{name}: strides must be positive and max_displacement not negative, got stride1={stride1}, "
+        f"stride2={stride2}, max_displacement={max_displacement}",
+    )
     border = max_displacement + (kernel_size - 1) // 2
     rows, columns = (-(-(size + 2 * pad_size - 2 * border) // stride1) for size in data1.shape[2:])
     check(

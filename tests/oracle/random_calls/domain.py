@@ -35,7 +35,8 @@ def _ctc(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
     longest = (data.shape[0], label.shape[-1])
     return (
         data.ndim == 3
-        and _between(label, -1, data.shape[2])
+        # A -1 ends a label only where the blank is the last class.
+        and _between(label, 0 if attrs.get("blank_label", "first") == "first" else -1, data.shape[2])
         and all(_between(x, 1, 1 + max(longest)) for x in lengths)
         and _ctc_lengths(inputs, attrs)
         and _without_blank(inputs, attrs)
@@ -78,6 +79,14 @@ def _lengths(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
     return len(inputs) < 2 or axis not in (0, 1) or _between(inputs[1], 1, inputs[0].shape[axis] + 1)
 
 
+def _softmax_lengths(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
+    """Lengths of rows reach from nothing to the whole axis."""
+    if str(attrs.get("use_length", False)) != "True" or len(inputs) < 2 or not inputs[0].ndim:
+        return True
+    axis = int(attrs.get("axis", -1))
+    return not -inputs[0].ndim <= axis < inputs[0].ndim or _between(inputs[1], 0, inputs[0].shape[axis] + 1)
+
+
 def _classes(inputs: Sequence[np.ndarray], attrs: dict) -> bool:
     return inputs[0].ndim == 2 and _between(inputs[1], 0, inputs[0].shape[1])
 
@@ -103,6 +112,7 @@ INSIDE: dict[str, Inside] = {
     **dict.fromkeys(
         ("Embedding", "_contrib_SparseEmbedding", "one_hot", "_unravel_index", "_ravel_multi_index"), _finite_first
     ),
+    **dict.fromkeys(("softmax", "log_softmax", "softmin"), _softmax_lengths),
     "softmax_cross_entropy": _classes,
     "_contrib_index_copy": _rows,
     "batch_take": _matrix_first,

@@ -8,13 +8,19 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tests.samples import is_bfloat16
+
+# As the real MXNet writes it; NumPy can save it.
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
+
 
 def write(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Append one record."""
     text = json.dumps({**header, "arrays": list(arrays)}).encode()
     file.write(len(text).to_bytes(4, "little") + text)
     for array in arrays.values():
-        np.save(file, np.asarray(array), allow_pickle=False)
+        array = np.asarray(array)
+        np.save(file, array.view(BFLOAT16) if is_bfloat16(array.dtype) else array, allow_pickle=False)
 
 
 def read(file: BinaryIO) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from tests.oracle.random_calls import stream
 from tests.oracle.record_ops import record
+from tests.samples import rewritten
 from tests.samples._sample import Sample
 
 # Seconds that a call may take.
@@ -29,7 +30,7 @@ def _call(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(mx: Any, header: dict[str, Any], inputs: list[np.ndarray]) -> bytes:
-    """The record of one call: outputs and gradients, or what MXNet said."""
+    """The record of one call: outputs, gradients and rewritten inputs, or what MXNet said."""
     # Attributes come as text, and go to MXNet as text; only a count is looked at on the way.
     attrs = {name: int(text) if name.startswith("num_") and text.isdigit() else text
              for name, text in header["attrs"].items()}  # fmt: skip
@@ -39,7 +40,12 @@ def run(mx: Any, header: dict[str, Any], inputs: list[np.ndarray]) -> bytes:
     try:
         # Outside of the NumPy mode a size of 0 means "unknown".
         with mx.util.np_shape(any(array.size == 0 for array in inputs)):
-            found = record(mx, sample)
+            arrays = [mx.nd.array(array, dtype=array.dtype) for array in inputs]
+            found = record(mx, sample, arrays)
+            found.update(rewritten(inputs, [array.asnumpy() for array in arrays]))
+            if sample.op.endswith("nag_mom_update"):
+                # Run in place: the first input is the output.
+                found = {name: array for name, array in found.items() if name != "state0" and "grad" not in name}
         stream.write(file, {**_call(header), "status": "ok"}, found)
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
