@@ -79,10 +79,12 @@ def _length_of(program: Any) -> float:
 class _Plan:
     """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
 
-    __slots__ = ("backwards", "length", "program", "rent", "settled", "structs")
+    __slots__ = ("backwards", "fits_numpy", "length", "program", "rent", "settled", "structs")
 
     def __init__(self, program: Any, structs: Any) -> None:
         self.program = program
+        # Whether it was for NumPy at first; it may have been compiled since, being hot.
+        self.fits_numpy = program is not None
         self.structs = structs
         self.length = 1.0 if program is None else _length_of(program)
         self.rent = 0
@@ -91,7 +93,7 @@ class _Plan:
         self.backwards: dict[Any, tuple[Kernel, Any]] = {}
 
 
-def _signature(values: Sequence[Any]) -> tuple[Any, ...]:
+def signature_of(values: Sequence[Any]) -> tuple[Any, ...]:
     parts: list[Any] = []
     for value in values:
         if type(value) is not float:
@@ -116,7 +118,7 @@ class Kernel:
 
     __slots__ = (
         "_backwards", "_plans", "_pullbacks", "asked", "data_inputs", "fn", "host", "interpretable", "jitted", "name",
-        "on_whole", "primal", "pulls", "source", "steady", "validate",
+        "on_whole", "primal", "pulls", "source", "spent", "steady", "validate",
     )  # fmt: skip
 
     def __init__(
@@ -143,6 +145,8 @@ class Kernel:
         self._pullbacks: dict[Any, Any] = {}
         # How often each set of gradients was asked for (``Executor``).
         self.asked: dict[tuple[int, ...], int] = {}
+        # What running a graph's operators one by one has cost so far, by signature (``Executor``).
+        self.spent: dict[Any, float] = {}
 
     def run(
         self, values: Sequence[Any], on_host: bool, device: Any = None, defer: bool = False
@@ -200,7 +204,7 @@ class Kernel:
         values = [lazy.force(value) for value in values]
         if any(is_tracer(value) for value in values):
             return self._run_compiled(values, device)
-        signature = _signature(values)
+        signature = signature_of(values)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)
@@ -238,7 +242,7 @@ class Kernel:
 
     def plan_of(self, values: Sequence[Any]) -> _Plan:
         """What is known of calls with such values, the shapes and dtypes of their results among it."""
-        signature = _signature(values)
+        signature = signature_of(values)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)
@@ -248,18 +252,24 @@ class Kernel:
 
     def interprets(self, values: Sequence[Any]) -> bool:
         """True where ``run`` on the host would interpret rather than compile for these values."""
-        signature = _signature(values)
+        signature = signature_of(values)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)
         return plan.program is not None
+
+    def fits_numpy(self, values: Sequence[Any]) -> bool:
+        """True where such a call is interpreted, or was until it had been made often enough."""
+        signature = signature_of(values)
+        plan = self._plans.get(signature) or self._make_plan(signature, values)
+        return plan.fits_numpy
 
     def settle(self, values: Sequence[Any], calls: int) -> None:
         """Choose the tier now for that many calls with such values, and keep it.
 
         The tiers differ in the last bit, which differences of nearby results (numeric gradients) would show.
         """
-        signature = _signature(values)
+        signature = signature_of(values)
         plan = self._plans.get(signature) or self._make_plan(signature, values)
         operands = None if plan.program is None else self._ready(values)
         if plan.program is not None and operands is not None:
