@@ -16,7 +16,10 @@ from gluonjax._base.errors import MXNetError
 from gluonjax._engine.lower import MIRROR, Lowered
 from gluonjax._engine.op_by_op import Abandoned, Cold, OpByOp
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import PRICE_NS, USUAL_LENGTH, Kernel, is_tracer, signature_of
+from gluonjax._engine.run import Kernel, is_tracer, signature_of
+
+
+_GIVEN_UP = float("inf")
 
 
 def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tuple[int, ...]) -> Any:
@@ -38,17 +41,17 @@ def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tu
         return None
     signature = signature_of(given)
     spent = kernel.spent
-    left = PRICE_NS * max(1.0, len(lowered.steps) / USUAL_LENGTH) - spent.get(signature, 0)
-    if left <= 0:
+    before = spent.get(signature, 0)
+    if before == _GIVEN_UP:
         return None
-    cold = Cold(left, keep=bool(wanted))
+    cold = Cold(before, keep=bool(wanted))
     run = OpByOp(lowered, given, True, cold)
     try:
         results = run.forward()
     except (Abandoned, MXNetError):  # the program explains errors in terms of the graph
-        spent[signature] = float("inf")
+        spent[signature] = _GIVEN_UP
         return None
-    spent[signature] = spent.get(signature, 0) + cold.elapsed
+    spent[signature] = before + cold.elapsed
 
     def pull(heads: Sequence[Any]) -> list[Any]:
         walk = Cold(0, keep=False)
@@ -62,7 +65,7 @@ def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tu
 def _may_be_cold(kernel: Kernel, lowered: Lowered) -> bool:
     """Samplers must give the same numbers in every run; and one operator alone is a program as cheap as itself."""
     return (
-        kernel.interpretable and not lowered.host and not lowered.draws and not recorder.on and not MIRROR
+        kernel.interpretable and not lowered.host and not lowered.samples and not recorder.on and not MIRROR
         and (len(lowered.steps) > 1 or any(step.node.subgraphs for step in lowered.steps))
     )  # fmt: skip
 

@@ -60,7 +60,7 @@ def _kernel_of(name: str, lowered: Lowered) -> Kernel:
     key = None if lowered.structure is None else (lowered.internals is None, edits.count, lowered.structure)
     found = None if key is None else _shared.get(key)
     if found is None:
-        found = Kernel(name, lowered.__call__, host=lowered.host, steady=lowered.uses_key)
+        found = Kernel(name, lowered.__call__, host=lowered.host, steady=lowered.samples)
         if key is not None:
             _shared[key] = found
             while len(_shared) > _MOST_SHARED:

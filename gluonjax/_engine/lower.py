@@ -23,7 +23,7 @@ from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine import inflight, lazy
 from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._ops.indexing_points import outside, says_outside
-from gluonjax._ops.opdef import Attrs, same_dtypes, zero_grad
+from gluonjax._ops.opdef import Attrs, OpDef, same_dtypes, zero_grad
 from gluonjax._ops.random import VALUE_CHECKS
 from gluonjax._ops.rules import same_shape
 
@@ -78,13 +78,21 @@ class Lowered:
         return self.key_count > 0
 
     @functools.cached_property
-    def draws(self) -> bool:
-        """Whether random numbers are drawn, in bodies of control flow too (those take a key in any case)."""
+    def samples(self) -> bool:
+        """Whether some operator's results are random numbers, in bodies of control flow too."""
+        return self._contains(lambda op: op.is_sampler)
+
+    @functools.cached_property
+    def needs_key(self) -> bool:
+        """Whether some operator takes a key, and not only for operators in its bodies."""
+        return self._contains(lambda op: op.uses_key)
+
+    def _contains(self, test: Callable[[OpDef], bool]) -> bool:
         return any(
-            step.node.op.uses_key  # type: ignore[union-attr]
-            and (not step.node.subgraphs or any(body.lowered.draws for body in step.attrs.subgraphs))
+            any(body.lowered._contains(test) for body in step.attrs.subgraphs) if step.node.subgraphs
+            else test(step.node.op)  # type: ignore[arg-type]
             for step in self.steps
-        )
+        )  # fmt: skip
 
     @functools.cached_property
     def structure(self) -> Any:

@@ -7,7 +7,7 @@ its operators have mostly been met before, in other graphs or in other places of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from time import perf_counter_ns
+from time import thread_time_ns
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,15 @@ from gluonjax._engine.graph import Node
 from gluonjax._engine.loops import LOOPS, Loop, Unfit
 from gluonjax._engine.lower import Body, Lowered
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import ADD, Kernel
+from gluonjax._engine.run import ADD, PRICE_NS, USUAL_LENGTH, Kernel
 from gluonjax._engine.step_kernels import kernel_of
 from gluonjax._engine.tape import is_number
 from gluonjax._ops.opdef import zero_grad
+
+# Forward and backward together, in forwards.
+_WITH_BACKWARD = 3.0
+# For control flow without random numbers, which takes a key all the same.
+_NO_KEY = np.zeros(2, np.uint32)
 
 Seen = Callable[[Node, Sequence[Any], Sequence[Any], Mapping[int, Any]], None]
 
@@ -33,26 +38,34 @@ class Abandoned(BaseException):
 class Cold:
     """A run of a new graph on the host with NumPy only.
 
+    It may take what compiling would, which grows with the operators met, and what compiled code would take as well.
+
     Args:
-        nanoseconds: what it may take.
-        keep: whether it may be walked backwards.
+        spent: nanoseconds of the processor that earlier runs have taken.
+        keep: whether it may be walked backwards, which has a program of its own.
     """
 
-    __slots__ = ("_deadline", "_started", "keep")
+    __slots__ = ("_allowed", "_spent", "_started", "keep")
 
-    def __init__(self, nanoseconds: float, keep: bool) -> None:
-        self._started = perf_counter_ns()
-        self._deadline = self._started + nanoseconds
+    def __init__(self, spent: float, keep: bool) -> None:
+        self._started = thread_time_ns()
+        self._spent = spent
+        self._allowed = float(PRICE_NS)
         self.keep = keep
 
     @property
     def elapsed(self) -> int:
-        """Nanoseconds since it began."""
-        return perf_counter_ns() - self._started
+        """Nanoseconds of the processor since it began."""
+        return thread_time_ns() - self._started
 
     def check(self, kernel: Kernel, values: Sequence[Any]) -> None:
         """Give up where an operator would be compiled, or when the time is up."""
-        if perf_counter_ns() > self._deadline or kernel.host or not kernel.fits_numpy(values):
+        if kernel.host:
+            raise Abandoned
+        plan = kernel.planned(values)
+        price = plan.inherent + PRICE_NS * plan.equations / USUAL_LENGTH
+        self._allowed += _WITH_BACKWARD * price if self.keep else price
+        if not plan.fits_numpy or self._spent + self.elapsed > self._allowed:
             raise Abandoned
 
 
@@ -127,7 +140,12 @@ class OpByOp:
             raise Abandoned from None
 
     def _run_body(self, body: Body, values: Sequence[Any]) -> _RanBody:
-        run = OpByOp(body.lowered, [values[index] for index in body.order], self._on_host, self._cold)
+        if body.lowered.needs_key:
+            raise Unfit  # the numbers of the step's key belong to the compiled loop
+        given = [values[index] for index in body.order]
+        if body.uses_key:
+            given.append(_NO_KEY)
+        run = OpByOp(body.lowered, given, self._on_host, self._cold)
         results = run.forward()[: body.lowered.output_count]
         return _RanBody(run, body.order, results)
 
