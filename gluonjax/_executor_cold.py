@@ -18,7 +18,6 @@ from gluonjax._engine.op_by_op import Abandoned, Cold, OpByOp
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import Kernel, is_tracer, signature_of
 
-
 _GIVEN_UP = float("inf")
 
 
