@@ -62,11 +62,8 @@ def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tu
 
 
 def _may_be_cold(kernel: Kernel, lowered: Lowered) -> bool:
-    """Samplers must give the same numbers in every run; and one operator alone is a program as cheap as itself."""
-    return (
-        kernel.interpretable and not lowered.host and not lowered.samples and not recorder.on and not MIRROR
-        and (len(lowered.steps) > 1 or any(step.node.subgraphs for step in lowered.steps))
-    )  # fmt: skip
+    """Samplers must give the same numbers in every run."""
+    return kernel.interpretable and not lowered.host and not lowered.samples and not recorder.on and not MIRROR
 
 
 def _on_host(values: Sequence[Any]) -> list[np.ndarray] | None:

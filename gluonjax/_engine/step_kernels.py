@@ -11,6 +11,7 @@ from typing import Any
 
 from gluonjax._base.scopes import modes
 from gluonjax._engine.graph import Node
+from gluonjax._engine.op_functions import function_of
 from gluonjax._engine.run import Kernel
 from gluonjax._ops.opdef import Attrs
 
@@ -37,6 +38,8 @@ def kernel_of(node: Node, attrs: Attrs, train: bool) -> tuple[Kernel, list[float
         found = _kernels[key] = Kernel(
             op.name, op.pure(attrs, train, traced), host=op.host, on_whole=op.on_whole, steady=op.is_sampler
         )
+        if not traced:
+            found.jitted = function_of(op, tuple(attrs.items()), train)
         if len(_kernels) > _MOST:
             _kernels.popitem(last=False)
     else:
