@@ -38,8 +38,8 @@ PRICE_NS = 40_000_000
 NS_EACH = 0.25
 # Calls that take longer than this are timed by the processor's time from then on, which costs more to ask for.
 LONG_NS = 300_000
-# The most that one wait counts as rent: compiling would only move the wait to somebody else.
-WAIT_NS = 2_000_000
+# The most that one wait counts as rent. Compiling for one wait does not pay; who waits a third time goes on without.
+WAIT_NS = 15_000_000
 # The limit and the price are meant for programs of up to so many equations, and grow with the length of longer ones
 # as compiling does.
 USUAL_LENGTH = 16

@@ -1,8 +1,8 @@
 """Gamma and Poisson samples of whole arrays: every step tries again for all elements that still have no sample.
 
-``jax.random`` draws a gamma sample with keys and loops of its own for each element, and a Poisson sample with one random
-number for each step of a search. With one block of random bits for each try of all elements, a quarter of a million
-samples cost a tenth of that.
+``jax.random`` draws a gamma sample with keys and loops of its own for each element, and a Poisson sample with one
+random number for each step of a search. With one block of random bits for each try of all elements, a quarter of a
+million samples cost a tenth of that.
 """
 
 from __future__ import annotations
