@@ -26,7 +26,7 @@ from gluonjax._engine.op_by_op import OpByOp
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import Kernel, Pullback, apply_pullback
 from gluonjax._engine.tape import is_number
-from gluonjax._executor_cold import run_cold
+from gluonjax._engine.cold import run_cold
 from gluonjax._executor_monitor import Watch, values_of
 from gluonjax._ops.opdef import zero_grad
 from gluonjax.ndarray import _sparse_graph
