@@ -18,6 +18,7 @@ from gluonjax._base.dtypes import is_floating, to_dtype
 from gluonjax._base.errors import ArgumentTypeError, ArgumentValueError, MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import infer, rng
+from gluonjax._engine.cold import run_cold
 from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._engine.heads import needs_head
 from gluonjax._engine.lower import Lowered, lower
@@ -26,7 +27,6 @@ from gluonjax._engine.op_by_op import OpByOp
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import Kernel, Pullback, apply_pullback
 from gluonjax._engine.tape import is_number
-from gluonjax._engine.cold import run_cold
 from gluonjax._executor_monitor import Watch, values_of
 from gluonjax._ops.opdef import zero_grad
 from gluonjax.ndarray import _sparse_graph

@@ -257,7 +257,7 @@ def _look_into_bodies(
 
 
 def _must_be_one_number(node: Node, shape: Shape | None) -> None:
-    if is_complete(shape) and math.prod(shape) != 1:
+    if shape is not None and is_complete(shape) and math.prod([dim or 0 for dim in shape]) != 1:
         assert node.op is not None
         raise OperatorError(f"{node.op.name[1:]}: the condition must be one number, got the shape {shape}")
 

@@ -36,8 +36,14 @@ def _between_0_and_1(words: Array, dtype: np.dtype) -> Array:
 
 
 def _pair(key: Array, number: Any, shape: tuple[int, ...], dtype: np.dtype) -> tuple[Array, Array]:
-    """Two independent numbers in (0, 1) for every element, from one block of bits where that suffices."""
-    key = jax.random.fold_in(key, number)
+    """Two independent numbers in (0, 1) for every element, from one block of bits where that suffices.
+
+    Every try has a key of its own, a fixed distance from the one before; deriving it with ``fold_in`` would double
+    what there is to compile.
+    """
+    distance = lax.mul(lax.convert_element_type(number, np.uint32), np.uint32(0x9E3779B9))
+    words = lax.add(jax.random.key_data(key), lax.pad(lax.reshape(distance, (1,)), np.uint32(0), ((0, 1, 0),)))
+    key = jax.random.wrap_key_data(words)
     if dtype == np.float32:
         words = jax.random.bits(key, shape, jnp.uint64)
         high = lax.convert_element_type(lax.shift_right_logical(words, np.uint64(32)), np.uint32)
@@ -67,12 +73,17 @@ def gamma(key: Array, alpha: Array) -> Array:
     c = lax.rsqrt(lax.mul(d, _constant(9, alpha)))
     usual = lax.bitwise_and(lax.gt(d, _constant(0, alpha)), lax.lt(d, _constant(math.inf, alpha)))
 
-    def go_on(state: tuple[Array, Array, Array]) -> Array:
-        return lax.bitwise_and(_any(state[1]), lax.lt(state[0], np.int32(_MOST_STEPS)))
+    def go_on(state: tuple[Array, ...]) -> Array:
+        number = state[0]
+        more = lax.bitwise_and(_any(state[1]), lax.lt(number, np.int32(_MOST_STEPS)))
+        return lax.bitwise_or(more, lax.eq(number, np.int32(0)))
 
-    def once_more(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        number, waiting, found = state
+    def once_more(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        # Step 0 only draws the numbers for the power: a second block of bits elsewhere would take longer to compile.
+        number, waiting, found, power = state
         first, second = _pair(key, number, alpha.shape, dtype)
+        start = lax.broadcast(lax.eq(number, np.int32(0)), alpha.shape)
+        power = lax.select(start, first, power)
         x = lax.mul(lax.erf_inv(lax.sub(lax.add(first, first), one)), _constant(math.sqrt(2), alpha))
         root = lax.add(one, lax.mul(c, x))
         positive = lax.gt(root, _constant(0, alpha))
@@ -82,11 +93,12 @@ def gamma(key: Array, alpha: Array) -> Array:
             lax.mul(lax.mul(x, x), _constant(0.5, alpha)), lax.mul(d, lax.add(lax.sub(one, cube), lax.log(cube)))
         )
         taken = lax.bitwise_and(lax.bitwise_and(waiting, positive), lax.lt(lax.log(second), likely))
-        return lax.add(number, np.int32(1)), lax.bitwise_xor(waiting, taken), lax.select(taken, cube, found)
+        taken = lax.bitwise_and(taken, lax.bitwise_not(start))
+        return lax.add(number, np.int32(1)), lax.bitwise_xor(waiting, taken), lax.select(taken, cube, found), power
 
     nothing = lax.full_like(alpha, math.nan)
-    _, _, cube = lax.while_loop(go_on, once_more, (jnp.asarray(1, np.int32), usual, nothing))
-    power, _ = _pair(key, 0, alpha.shape, dtype)
+    start = (jnp.asarray(0, np.int32), usual, nothing, lax.full_like(alpha, 1))
+    _, _, cube, power = lax.while_loop(go_on, once_more, start)
     scaled = lax.exp(lax.div(lax.log(power), alpha))
     return lax.mul(lax.mul(d, cube), lax.select(low, scaled, lax.full_like(scaled, 1)))
 
@@ -103,14 +115,12 @@ def poisson(key: Array, rate: Array) -> Array:
     """
     rate = lax.convert_element_type(rate, _FLOAT64)
     small = lax.lt(rate, _constant(_SMALL_RATE, rate))
-    nothing = lax.full_like(rate, 0)
-    counted = _count_up(key, lax.select(small, rate, nothing))
-    return lax.select(small, counted, _reject(key, rate, lax.bitwise_not(small)))
+    point, rejected = _reject(key, rate, lax.bitwise_not(small))
+    return lax.select(small, _count_up(point, lax.select(small, rate, lax.full_like(rate, 0))), rejected)
 
 
-def _count_up(key: Array, rate: Array) -> Array:
-    """How many probabilities, added up, stay below a uniform number."""
-    point, _ = _pair(key, 0, rate.shape, _FLOAT64)
+def _count_up(point: Array, rate: Array) -> Array:
+    """How many probabilities, added up, stay below uniform numbers."""
 
     def go_on(state: tuple[Array, ...]) -> Array:
         number, _, total, _ = state
@@ -127,8 +137,15 @@ def _count_up(key: Array, rate: Array) -> Array:
     return lax.while_loop(go_on, count, (jnp.asarray(0, _FLOAT64), none, none, lax.full_like(rate, 0)))[3]
 
 
-def _reject(key: Array, rate: Array, wanted: Array) -> Array:
-    """Samples where they are wanted, for rates of 10 and more."""
+def _log_factorial(whole: Array) -> Array:
+    """By Stirling's series, three further on, where it is exact to eight digits: ``lgamma`` takes long to compile."""
+    x = whole + 4
+    series = (1 / 12 - (1 / 360 - 1 / (1260 * x * x)) / (x * x)) / x
+    return (x - 0.5) * lax.log(x) - x + 0.5 * math.log(2 * math.pi) + series - lax.log((x - 1) * (x - 2) * (x - 3))
+
+
+def _reject(key: Array, rate: Array, wanted: Array) -> tuple[Array, Array]:
+    """A uniform number for every element, and samples where they are wanted, for rates of 10 and more."""
     mean = lax.select(wanted, rate, lax.full_like(rate, _SMALL_RATE))
     logarithm = lax.log(mean)
     b = 0.931 + 2.53 * lax.sqrt(mean)
@@ -136,24 +153,29 @@ def _reject(key: Array, rate: Array, wanted: Array) -> Array:
     inverse = lax.log(1.1239 + 1.1328 / (b - 3.4))
     enough = 0.9277 - 3.6224 / (b - 2)
 
-    def go_on(state: tuple[Array, Array, Array]) -> Array:
-        return lax.bitwise_and(_any(state[1]), lax.lt(state[0], np.int32(_MOST_STEPS)))
+    def go_on(state: tuple[Array, ...]) -> Array:
+        number, waiting, _, _ = state
+        return (number == 0) | (_any(waiting) & (number < _MOST_STEPS))
 
-    def once_more(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        number, waiting, found = state
+    def once_more(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        # Step 0 only draws the uniform numbers.
+        number, waiting, found, point = state
         first, second = _pair(key, number, rate.shape, _FLOAT64)
+        start = lax.broadcast(number == 0, rate.shape)
+        point = lax.select(start, first, point)
         u = first - 0.5
         edge = 0.5 - lax.abs(u)
         sample = lax.floor((2 * a / edge + b) * u + mean + 0.43)
         surely = (edge >= 0.07) & (second <= enough)
         possible = (sample >= 0) & ((edge >= 0.013) | (second <= edge))
         likely = lax.log(second) + inverse - lax.log(a / (edge * edge) + b)
-        taken = surely | (possible & (likely <= sample * logarithm - mean - lax.lgamma(lax.abs(sample) + 1)))
-        taken = taken & waiting
-        return lax.add(number, np.int32(1)), lax.bitwise_xor(waiting, taken), lax.select(taken, sample, found)
+        taken = surely | (possible & (likely <= sample * logarithm - mean - _log_factorial(lax.abs(sample))))
+        taken = taken & waiting & ~start
+        return number + np.int32(1), waiting ^ taken, lax.select(taken, sample, found), point
 
-    start = (jnp.asarray(1, np.int32), wanted, lax.full_like(rate, 0))
-    return lax.while_loop(go_on, once_more, start)[2]
+    start = (jnp.asarray(0, np.int32), wanted, lax.full_like(rate, 0), lax.full_like(rate, 0))
+    _, _, found, point = lax.while_loop(go_on, once_more, start)
+    return point, found
 
 
 __all__ = ["gamma", "poisson"]
