@@ -38,24 +38,25 @@ def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tu
     given = _on_host(values)
     if given is None:
         return None
-    signature = signature_of(given)
+    signature = (bool(wanted), *signature_of(given))  # each has a program of its own
     spent = kernel.spent
-    before = spent.get(signature, 0)
+    before, allowed = spent.get(signature, (0, 0))
     if before == _GIVEN_UP:
         return None
-    cold = Cold(before, keep=bool(wanted))
+    cold = Cold(before, allowed, keep=bool(wanted))
     run = OpByOp(lowered, given, True, cold)
     try:
         results = run.forward()
     except (Abandoned, MXNetError):  # the program explains errors in terms of the graph
-        spent[signature] = _GIVEN_UP
+        spent[signature] = _GIVEN_UP, 0
         return None
-    spent[signature] = before + cold.elapsed
+    spent[signature] = before + cold.elapsed, cold.allowed
 
     def pull(heads: Sequence[Any]) -> list[Any]:
-        walk = Cold(0, keep=False)
+        walk = Cold(0, 0, keep=False)
         gradients = run.backward(heads, wanted)
-        spent[signature] += walk.elapsed
+        before, allowed = spent[signature]
+        spent[signature] = before + walk.elapsed, allowed
         return gradients
 
     return results, pull

@@ -23,8 +23,8 @@ from gluonjax._engine.step_kernels import kernel_of
 from gluonjax._engine.tape import is_number
 from gluonjax._ops.opdef import zero_grad
 
-# Forward and backward together, in forwards.
-_WITH_BACKWARD = 3.0
+# Forward and backward together, in forwards; the backwards of new operators are traced, too.
+_WITH_BACKWARD = 4.0
 # For control flow without random numbers, which takes a key all the same.
 _NO_KEY = np.zeros(2, np.uint32)
 
@@ -42,16 +42,23 @@ class Cold:
 
     Args:
         spent: nanoseconds of the processor that earlier runs have taken.
+        allowed: what the last of them was allowed in the end.
         keep: whether it may be walked backwards, which has a program of its own.
     """
 
-    __slots__ = ("_allowed", "_spent", "_started", "keep")
+    __slots__ = ("_earned", "_limit", "_spent", "_started", "keep")
 
-    def __init__(self, spent: float, keep: bool) -> None:
+    def __init__(self, spent: float, allowed: float, keep: bool) -> None:
         self._started = thread_time_ns()
         self._spent = spent
-        self._allowed = float(PRICE_NS)
+        self._earned = float(PRICE_NS)
+        self._limit = allowed
         self.keep = keep
+
+    @property
+    def allowed(self) -> float:
+        """Nanoseconds that this run and earlier ones may take together, by the operators met so far."""
+        return max(self._earned, self._limit)
 
     @property
     def elapsed(self) -> int:
@@ -64,8 +71,8 @@ class Cold:
             raise Abandoned
         plan = kernel.planned(values)
         price = plan.inherent + PRICE_NS * plan.equations / USUAL_LENGTH
-        self._allowed += _WITH_BACKWARD * price if self.keep else price
-        if not plan.fits_numpy or self._spent + self.elapsed > self._allowed:
+        self._earned += _WITH_BACKWARD * price if self.keep else price
+        if not plan.fits_numpy or self._spent + self.elapsed > self.allowed:
             raise Abandoned
 
 

@@ -160,8 +160,8 @@ class Kernel:
         self._pullbacks: dict[Any, Any] = {}
         # How often each set of gradients was asked for (``Executor``).
         self.asked: dict[tuple[int, ...], int] = {}
-        # What running a graph's operators one by one has cost so far, by signature (``Executor``).
-        self.spent: dict[Any, float] = {}
+        # What running a graph's operators one by one has cost so far, and may cost, by signature (``run_cold``).
+        self.spent: dict[Any, tuple[float, float]] = {}
 
     def run(
         self, values: Sequence[Any], on_host: bool, device: Any = None, defer: bool = False
