@@ -18,6 +18,7 @@ from gluonjax._base.dtypes import is_floating, to_dtype
 from gluonjax._base.errors import ArgumentTypeError, ArgumentValueError, MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import infer, rng
+from gluonjax._engine.cold import run_cold
 from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._engine.heads import needs_head
 from gluonjax._engine.lower import Lowered, lower
@@ -59,7 +60,7 @@ def _kernel_of(name: str, lowered: Lowered) -> Kernel:
     key = None if lowered.structure is None else (lowered.internals is None, edits.count, lowered.structure)
     found = None if key is None else _shared.get(key)
     if found is None:
-        found = Kernel(name, lowered.__call__, host=lowered.host, steady=lowered.uses_key)
+        found = Kernel(name, lowered.__call__, host=lowered.host, steady=lowered.samples)
         if key is not None:
             _shared[key] = found
             while len(_shared) > _MOST_SHARED:
@@ -104,6 +105,8 @@ class Executor:
         self._values: list[Any] | None = None
         self._pullback: Any = None
         self._trained = False
+        # Whether forward passes must all run in the same way.
+        self._settled = False
         self._monitor: Watch | None = None
         self._merges = os.environ.get("MXNET_ELIMINATE_COMMON_EXPR", "1") != "0"
         self._open_shapes = handle.shapes.overrides()
@@ -247,6 +250,13 @@ class Executor:
                 watch.forward(self._bound.graph, values_of(parts, self._bound.graph, values))
             seen = None if watch is None else watch.backward
             self._pullback = Pullback(functools.partial(parts.backward, wanted=wanted, seen=seen), wanted)
+        elif (
+            self._ctx.is_host and not self._settled
+            and (cold := run_cold(kernel, lowered, values, wanted)) is not None
+        ):  # fmt: skip
+            results, pull = cold
+            if wanted:
+                self._pullback = Pullback(pull, wanted)
         elif wanted and self._keeps_residuals(kernel, values):
             differentiated = self._differentiated(kernel, wanted, count)
             results, self._pullback = kernel.with_pullback(values, differentiated, count)
@@ -281,6 +291,7 @@ class Executor:
     def _settle(self, train: bool, calls: int) -> None:
         """Let that many forward passes run in one tier of the engine."""
         kernel = self._kernel(train)
+        self._settled = True
         if not kernel.host and self._ctx.is_host:
             kernel.settle(self._gather(self._lowered(train), draw=False), calls)
 

@@ -6,6 +6,7 @@ Unknown dimensions are ``None`` here. MXNet's 0 (or -1 in numpy mode) exists onl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -204,7 +205,9 @@ def _shape_step(table: ShapeTable, node: Node, zero_is_open: bool = True) -> boo
         if conflict is not None and not (whole and call.accepts(inputs)):
             raise conflict
         if not op.host:
-            if whole:
+            if whole and op.name == "_cond" and all(is_complete(shape) for shape in outputs):
+                table.done.add(id(node))  # its bodies have said everything, which is quicker than tracing them
+            elif whole:
                 exact = call.exact_shapes(inputs)  # type: ignore[arg-type]
                 outputs = [merge_shapes(old, new) for old, new in zip(outputs, exact)]
                 table.done.add(id(node))
@@ -235,6 +238,8 @@ def _look_into_bodies(
             for variable, index in zip(variables, ports.inputs)
         }
         table = infer_shapes(graph, known, np_shape)
+        if not ports.outputs:
+            _must_be_one_number(node, table.get(graph.entries[0]))
         length = _length(ports, inputs)
         for variable, index in zip(variables, ports.inputs):
             shape = table.get((variable, 0))
@@ -249,6 +254,12 @@ def _look_into_bodies(
                 shape = None if shape is None else (length, *shape)
             outputs[outer] = merge_shapes(outputs[outer], shape)
     return inputs, outputs
+
+
+def _must_be_one_number(node: Node, shape: Shape | None) -> None:
+    if shape is not None and is_complete(shape) and math.prod([dim or 0 for dim in shape]) != 1:
+        assert node.op is not None
+        raise OperatorError(f"{node.op.name[1:]}: the condition must be one number, got the shape {shape}")
 
 
 def _one_step(shape: Shape | None) -> Shape | None:

@@ -10,6 +10,7 @@ answer None, and the caller compiles.
 from __future__ import annotations
 
 import contextvars
+import math
 import threading
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -70,14 +71,16 @@ class Program:
     Args:
         run: Computes the outputs from a sequence of inputs.
         cost: Estimated elementary operations of one call.
-        equations: How many equations it evaluates.
+        inherent: How many of these a compiled program needs as well.
+        equations: How many equations it evaluates, those of loops and branches included.
     """
 
-    __slots__ = ("_run", "cost", "equations")
+    __slots__ = ("_run", "cost", "equations", "inherent")
 
-    def __init__(self, run: Run, cost: float, equations: int) -> None:
+    def __init__(self, run: Run, cost: float, inherent: float, equations: int) -> None:
         self._run = run
         self.cost = cost
+        self.inherent = inherent
         self.equations = equations
 
     def __call__(self, values: Sequence[Any]) -> tuple[np.ndarray, ...]:
@@ -122,7 +125,7 @@ def build(closed_jaxpr: Any) -> Program | None:
         builder = _quiet.run(_Builder, closed_jaxpr)
     except _NoRule:
         return None
-    return Program(builder.outer(), builder.cost, len(builder.steps))
+    return Program(builder.outer(), builder.cost, builder.inherent + builder.traffic(), builder.equations)
 
 
 def _operand(aval: Any) -> Operand:
@@ -173,7 +176,8 @@ class _Builder:
         self.slots: list[Any] = list(self.in_avals)  # the abstract value of each slot
         self.constants: dict[int, np.ndarray] = {}
         self.fresh: set[int] = set()  # slots that hold neither views nor constants
-        self.cost = 0.0
+        self.cost = self.inherent = 0.0
+        self.equations = 0
         self.elementwise = True
         self.entries: dict[int, Callable[[Any], Any]] = {}
         equations: list[tuple[Any, list[int], list[int]]] = []
@@ -270,12 +274,19 @@ class _Builder:
         if rule is None:
             raise _NoRule
         slots = self.slots
+        inners: dict[int, Inner | None] = {}
+
+        def inner(jaxpr: Any) -> Inner | None:
+            if id(jaxpr) not in inners:
+                inners[id(jaxpr)] = _inner(jaxpr)
+            return inners[id(jaxpr)]
+
         site = Site(
             name,
             equation.params,
             tuple([_operand(slots[slot]) for slot in ins]),
             tuple([_operand(slots[slot]) for slot in outs]),
-            _inner,
+            inner,
         )
         function = rule(site)
         if function is None:
@@ -294,11 +305,22 @@ class _Builder:
             constants.update(zip(outs, results if len(outs) > 1 else (results,)))
             return
         self.cost += cost
+        self.equations += 1
+        if name == "dot_general":
+            self.inherent += cost
+        for one in inners.values():
+            if one is not None:
+                self.equations += one.equations
+                self.inherent += one.inherent * (equation.params["length"] if name == "scan" else 1)
         if name in ELEMENTWISE:
             self.fresh.update(outs)
         else:
             self.elementwise = False
         self.steps.append((function, ins, outs))
+
+    def traffic(self) -> float:
+        """A pass over inputs and outputs, which NumPy and compiled code both make."""
+        return float(sum(math.prod(aval.shape) for aval in (*self.in_avals, *self.out_avals)))
 
     # ------------------------------------------------------------------------------------------------ running
 
@@ -383,7 +405,7 @@ def _inner(jaxpr: Any) -> Inner | None:
         builder = _Builder(jaxpr)
     except _NoRule:
         return None
-    return Inner(builder.inner(), builder.cost, builder.elementwise)
+    return Inner(builder.inner(), builder.cost, builder.elementwise, builder.inherent, builder.equations)
 
 
 def _runner(

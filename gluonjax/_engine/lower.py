@@ -23,7 +23,7 @@ from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._engine import inflight, lazy
 from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._ops.indexing_points import outside, says_outside
-from gluonjax._ops.opdef import Attrs, same_dtypes, zero_grad
+from gluonjax._ops.opdef import Attrs, OpDef, same_dtypes, zero_grad
 from gluonjax._ops.random import VALUE_CHECKS
 from gluonjax._ops.rules import same_shape
 
@@ -78,10 +78,28 @@ class Lowered:
         return self.key_count > 0
 
     @functools.cached_property
+    def samples(self) -> bool:
+        """Whether some operator's results are random numbers, in bodies of control flow too."""
+        return self._contains(lambda op: op.is_sampler)
+
+    @functools.cached_property
+    def needs_key(self) -> bool:
+        """Whether some operator takes a key, and not only for operators in its bodies."""
+        return self._contains(lambda op: op.uses_key)
+
+    def _contains(self, test: Callable[[OpDef], bool]) -> bool:
+        return any(
+            any(body.lowered._contains(test) for body in step.attrs.subgraphs) if step.node.subgraphs
+            else test(step.node.op)  # type: ignore[arg-type]
+            for step in self.steps
+        )  # fmt: skip
+
+    @functools.cached_property
     def structure(self) -> Any:
         """Equal for graphs that compute the same, whatever the names; None where that cannot be said."""
         found = _structure(self.graph)
-        return None if found is None else (found, self.train, tuple(sorted((self.overrides or {}).items())))
+        train = self.train and (MIRROR or _reads_train(self.graph))
+        return None if found is None else (found, train, tuple(sorted((self.overrides or {}).items())))
 
     def passes_whole_numbers(self, arguments: Sequence[int] = ()) -> bool:
         """Whether gradients have to pass through whole numbers, as MXNet's do and JAX's do not.
@@ -183,6 +201,13 @@ def lower(
     return found
 
 
+def _reads_train(graph: Graph) -> bool:
+    """Whether some operator computes something else in training mode."""
+    return any(
+        node.op is not None and (node.op.uses_train or any(map(_reads_train, node.subgraphs))) for node in graph.order
+    )
+
+
 def _structure(graph: Graph) -> Any:
     position = {id(node): index for index, node in enumerate(graph.order)}
     nodes = []
@@ -207,18 +232,32 @@ class Body:
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
         position = {id(node): index for index, node in enumerate(lowered.graph.variables)}
-        self._order = [position[id(node)] for node in (*lowered.graph.arguments, *lowered.graph.auxiliary)]
+        # Which of the subgraph's variables each argument and auxiliary state of the function is.
+        self.order = [position[id(node)] for node in (*lowered.graph.arguments, *lowered.graph.auxiliary)]
 
     @property
     def uses_key(self) -> bool:
         return self.lowered.uses_key
+
+    def __eq__(self, other: object) -> bool:
+        """Equal bodies compute the same: what is known of one holds for the other."""
+        if self is other:
+            return True
+        mine = self.lowered.structure
+        return (
+            isinstance(other, Body) and mine is not None and mine == other.lowered.structure
+            and self.order == other.order
+        )  # fmt: skip
+
+    def __hash__(self) -> int:
+        return hash(self.lowered.structure)
 
     def __call__(self, values: Sequence[Any], key: Any) -> tuple[Any, ...]:
         """Outputs for values in the order of the subgraph's variables; ``key`` is raw key data.
 
         Moving statistics inside of a body are read and not updated, as in MXNet.
         """
-        given = [values[index] for index in self._order]
+        given = [values[index] for index in self.order]
         results = self.lowered(*given, key) if self.uses_key else self.lowered(*given)
         return results[: self.lowered.output_count]
 
@@ -237,23 +276,29 @@ def bodies_of(node: Node, train: bool) -> tuple[Body, ...]:
 class _Step:
     """One node's call inside the function."""
 
-    __slots__ = ("count", "fn", "guarded", "joins", "kernel", "labels", "mutated", "node", "number", "place", "sources")
+    __slots__ = (
+        "attrs", "count", "fn", "guarded", "joins", "kernel", "labels", "mutated", "node", "number", "place",
+        "sources",
+    )  # fmt: skip
 
     def __init__(
         self,
         node: Node,
+        attrs: Attrs,
         place: int,
         sources: Sequence[tuple[int, int]],
         fn: Callable[..., tuple[Any, ...]],
         number: int,
     ) -> None:
         self.node = node
+        # The node's attributes with open shapes filled in, and with the bodies of control flow.
+        self.attrs = attrs
         self.place = place
         self.sources = sources
         self.fn = fn
         # Whether gradients meet here that should be added up once.
         self.joins = False
-        # Runs this node alone; made by who needs it.
+        # Runs this node alone, and the numbers it takes behind the inputs; made by who needs it.
         self.kernel: Any = None
         self.count = node.output_count
         # Whether the function says of this node that indices lay outside.
@@ -356,7 +401,7 @@ def _steps(graph: Graph, train: bool, overrides: Mapping[int, tuple[int, ...]]) 
         if node.subgraphs:
             attrs = Attrs({**attrs, "subgraphs": bodies_of(node, train)})
         sources = [(position[id(source)], index) for source, index in node.inputs]
-        steps.append(_Step(node, place, sources, node.op.pure(attrs, train), keys))
+        steps.append(_Step(node, attrs, place, sources, node.op.pure(attrs, train), keys))
         if node.op.uses_key:
             keys += 1
     if len(graph.order) > _LONG:

@@ -1,8 +1,13 @@
-"""A graph run one operator at a time: what the profiler times instead of a fused program."""
+"""A graph run one operator at a time: what the profiler times instead of a fused program.
+
+It is also how a graph runs that has just been made (``Cold``): nothing has to be traced for the graph as a whole, and
+its operators have mostly been met before, in other graphs or in other places of this one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import thread_time_ns
 from typing import Any
 
 import numpy as np
@@ -10,13 +15,77 @@ import numpy as np
 from gluonjax._base.dtypes import is_floating
 from gluonjax._engine import lazy
 from gluonjax._engine.graph import Node
-from gluonjax._engine.lower import Lowered
+from gluonjax._engine.loops import LOOPS, Loop, Unfit
+from gluonjax._engine.lower import Body, Lowered
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import ADD, Kernel
+from gluonjax._engine.run import ADD, PRICE_NS, USUAL_LENGTH, Kernel
+from gluonjax._engine.step_kernels import kernel_of
 from gluonjax._engine.tape import is_number
 from gluonjax._ops.opdef import zero_grad
 
+# Forward and backward together, in forwards; the backwards of new operators are traced, too.
+_WITH_BACKWARD = 4.0
+# For control flow without random numbers, which takes a key all the same.
+_NO_KEY = np.zeros(2, np.uint32)
+
 Seen = Callable[[Node, Sequence[Any], Sequence[Any], Mapping[int, Any]], None]
+
+
+class Abandoned(BaseException):
+    """A cold run has met something that is better compiled with the graph. Not an error that code in between wraps."""
+
+
+class Cold:
+    """A run of a new graph on the host with NumPy only.
+
+    It may take what compiling would, which grows with the operators met, and what compiled code would take as well.
+
+    Args:
+        spent: nanoseconds of the processor that earlier runs have taken.
+        allowed: what the last of them was allowed in the end.
+        keep: whether it may be walked backwards, which has a program of its own.
+    """
+
+    __slots__ = ("_earned", "_limit", "_spent", "_started", "keep")
+
+    def __init__(self, spent: float, allowed: float, keep: bool) -> None:
+        self._started = thread_time_ns()
+        self._spent = spent
+        self._earned = float(PRICE_NS)
+        self._limit = allowed
+        self.keep = keep
+
+    @property
+    def allowed(self) -> float:
+        """Nanoseconds that this run and earlier ones may take together, by the operators met so far."""
+        return max(self._earned, self._limit)
+
+    @property
+    def elapsed(self) -> int:
+        """Nanoseconds of the processor since it began."""
+        return thread_time_ns() - self._started
+
+    def check(self, kernel: Kernel, values: Sequence[Any]) -> None:
+        """Give up where an operator would be compiled, or when the time is up."""
+        if kernel.host:
+            raise Abandoned
+        plan = kernel.planned(values)
+        price = plan.inherent + PRICE_NS * plan.equations / USUAL_LENGTH
+        self._earned += _WITH_BACKWARD * price if self.keep else price
+        if not plan.fits_numpy or self._spent + self.elapsed > self.allowed:
+            raise Abandoned
+
+
+class _RanBody:
+    """One run of a body; what loops see of it."""
+
+    def __init__(self, run: OpByOp, order: Sequence[int], results: Sequence[Any]) -> None:
+        self._run = run
+        self._order = order
+        self.results = results
+
+    def pull(self, heads: Sequence[Any], variables: Sequence[int]) -> Sequence[Any]:
+        return self._run.backward(heads, [self._order.index(variable) for variable in variables])
 
 
 class OpByOp:
@@ -26,14 +95,16 @@ class OpByOp:
         lowered: the graph's function.
         values: what the function takes.
         on_host: the values live on the host CPU.
+        cold: use NumPy only; ``forward`` raises ``Abandoned`` where that does not pay.
     """
 
-    def __init__(self, lowered: Lowered, values: Sequence[Any], on_host: bool) -> None:
+    def __init__(self, lowered: Lowered, values: Sequence[Any], on_host: bool, cold: Cold | None = None) -> None:
         self._lowered = lowered
         self._on_host = on_host
+        self._cold = cold
         self._given = [lazy.force(value) for value in values]
         # For every node: (step, kernel, what it was called with, what it returned)
-        self._calls: list[tuple[Any, Kernel, list[Any], Sequence[Any]]] = []
+        self._calls: list[tuple[Any, Kernel | Loop, list[Any], Sequence[Any]]] = []
 
     def forward(self) -> tuple[Any, ...]:
         """What the graph's function returns."""
@@ -41,14 +112,49 @@ class OpByOp:
             return self._lowered.execute(self._given, self._run_step)
 
     def _run_step(self, step: Any, values: list[Any]) -> Sequence[Any]:
-        kernel = step.kernel
-        if kernel is None:
-            op = step.node.op
-            kernel = Kernel(op.name, step.fn, host=op.host, on_whole=op.on_whole, steady=op.is_sampler)
-            step.kernel = kernel
-        results = kernel.run(values, self._on_host)
+        cold = self._cold
+        if cold is not None and step.node.subgraphs:
+            loop = self._run_loop(step, values)
+            if cold.keep:
+                self._calls.append((step, loop, values, loop.results))
+            return loop.results
+        if step.kernel is None:
+            step.kernel = self._make_kernel(step)
+        kernel, numbers = step.kernel
+        if numbers:
+            place = len(step.sources)
+            values[place:place] = numbers
+        if cold is None:
+            results = kernel.run(values, self._on_host)
+        else:
+            cold.check(kernel, values)
+            results = [np.asarray(result) for result in kernel.run(values, True)]
+            if not cold.keep:
+                return results
         self._calls.append((step, kernel, values, results))
         return results
+
+    def _make_kernel(self, step: Any) -> tuple[Kernel, list[float]]:
+        op = step.node.op
+        if step.node.subgraphs:
+            return Kernel(op.name, step.fn, on_whole=op.on_whole), []
+        return kernel_of(step.node, step.attrs, self._lowered.train)
+
+    def _run_loop(self, step: Any, values: Sequence[Any]) -> Loop:
+        try:
+            return LOOPS[step.node.op.name](step.attrs, values, self._run_body)
+        except Unfit:
+            raise Abandoned from None
+
+    def _run_body(self, body: Body, values: Sequence[Any]) -> _RanBody:
+        if body.lowered.needs_key:
+            raise Unfit  # the numbers of the step's key belong to the compiled loop
+        given = [values[index] for index in body.order]
+        if body.uses_key:
+            given.append(_NO_KEY)
+        run = OpByOp(body.lowered, given, self._on_host, self._cold)
+        results = run.forward()[: body.lowered.output_count]
+        return _RanBody(run, body.order, results)
 
     def results(self) -> Iterator[tuple[Node, Sequence[Any]]]:
         """Every operator's node with what it returned."""
@@ -85,7 +191,10 @@ class OpByOp:
                 if source in reached and is_number(values[index].dtype)
             )  # fmt: skip
             # As on the tape: whole numbers have a gradient only where they come from such, or from a cast.
-            whole = kernel.on_whole == "pass" or not all(is_floating(np.dtype(values[i].dtype)) for i in targets)
+            is_loop = not isinstance(kernel, Kernel)
+            whole = (not is_loop and kernel.on_whole == "pass") or not all(
+                is_floating(np.dtype(values[i].dtype)) for i in targets
+            )
             present = tuple(
                 index for index in range(step.count)
                 if (step.place, index) in table and (whole or is_floating(np.dtype(results[index].dtype)))
@@ -93,10 +202,15 @@ class OpByOp:
             )  # fmt: skip
             if not present or not targets:
                 continue
-            pull = kernel.backward(targets, present, len(values))
-            gradients = pull.run([*values, *(table[step.place, index] for index in present)], self._on_host)
+            given = [table[step.place, index] for index in present]
+            if is_loop:
+                gradients: Sequence[Any] = kernel.pull(targets, dict(zip(present, given)))
+            else:
+                pull = kernel.backward(targets, present, len(values))
+                gradients = pull.run([*values, *given], self._on_host)
+                if self._cold is not None:
+                    gradients = [np.asarray(gradient) for gradient in gradients]
             if seen is not None:
-                given = [table[step.place, index] for index in present]
                 seen(step.node, values, given, dict(zip(targets, gradients)))
             for index, gradient in zip(targets, gradients):
                 self._add(table, step.sources[index], gradient)

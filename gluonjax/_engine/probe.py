@@ -18,6 +18,7 @@ import numpy as np
 
 from gluonjax._base.dtypes import DEFAULT_DTYPE
 from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._engine.op_functions import function_of
 from gluonjax._ops.opdef import Attrs, OpDef, Shape, same_dtypes
 
 Shapes = list["Shape | None"]
@@ -84,7 +85,7 @@ def _evaluate_cached(
         structs.append(_KEY)
     try:
         with jax.enable_x64(True):
-            results = jax.eval_shape(op.pure(attrs, False), *structs)
+            results = function_of(op, frozen, False).plain.eval_shape(*structs)
         return Evaluation(results, len(op.outputs(attrs)))
     except MXNetError as error:
         return str(error)

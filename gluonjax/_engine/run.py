@@ -1,16 +1,16 @@
 """How one operator call runs: the only place that decides between interpreting and compiling.
 
 A ``Kernel`` is a pure function of arrays. On a CPU a small call is interpreted (its jaxpr is evaluated with NumPy),
-which costs a few microseconds and no compilation. It is compiled when its work is large, when an input is still
-being computed (interpreting would wait), when the device is not a host CPU, or when interpreting has cost more
-than compiling would (rent or buy). ``GLUONJAX_COLD_TIER=0`` switches interpretation off.
+which costs a few microseconds and no compilation. It is compiled when its work is large, when the device is not a
+host CPU, or when interpreting, and waiting for inputs that are still being computed, has cost more than compiling
+would (rent or buy). ``GLUONJAX_COLD_TIER=0`` switches interpretation off.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 import jax
@@ -34,7 +34,14 @@ LARGE = 1.0e8
 LAUNCH_NS = 12_000
 # The "price": total rent after which compiling (20 to 130 ms) would have been cheaper.
 PRICE_NS = 40_000_000
-# Both are meant for programs of up to so many equations, and grow with the length of longer ones as compiling does.
+# What NumPy takes for an elementary operation.
+NS_EACH = 0.25
+# Calls that take longer than this are timed by the processor's time from then on, which costs more to ask for.
+LONG_NS = 300_000
+# The most that one wait counts as rent. Compiling for one wait does not pay; who waits a third time goes on without.
+WAIT_NS = 15_000_000
+# The limit and the price are meant for programs of up to so many equations, and grow with the length of longer ones
+# as compiling does.
 USUAL_LENGTH = 16
 # Calls that draw random numbers are interpreted up to so many elementary operations, and compiled above, always: the
 # tiers round differently, and one seed must give the same numbers every time.
@@ -79,19 +86,29 @@ def _length_of(program: Any) -> float:
 class _Plan:
     """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
 
-    __slots__ = ("backwards", "length", "program", "rent", "settled", "structs")
+    __slots__ = (
+        "backwards", "clock", "equations", "fits_numpy", "inherent", "length", "program", "rent", "settled",
+        "structs",
+    )  # fmt: skip
 
     def __init__(self, program: Any, structs: Any) -> None:
         self.program = program
+        # Whether it was for NumPy at first; it may have been compiled since, being hot.
+        self.fits_numpy = program is not None
         self.structs = structs
+        self.equations = 0 if program is None else program.equations
         self.length = 1.0 if program is None else _length_of(program)
+        # What of a call's time a compiled program would take as well.
+        self.inherent = 0 if program is None else int(program.inherent * NS_EACH)
         self.rent = 0
+        # Long calls are timed by the work they do: what other programs on this machine do is no reason to compile.
+        self.clock: Callable[[], int] = perf_counter_ns
         self.settled = False
         # For calls that were put off: {(wanted, present): (backward kernel, its structs)}.
         self.backwards: dict[Any, tuple[Kernel, Any]] = {}
 
 
-def _signature(values: Sequence[Any]) -> tuple[Any, ...]:
+def signature_of(values: Sequence[Any]) -> tuple[Any, ...]:
     parts: list[Any] = []
     for value in values:
         if type(value) is not float:
@@ -116,7 +133,7 @@ class Kernel:
 
     __slots__ = (
         "_backwards", "_plans", "_pullbacks", "asked", "data_inputs", "fn", "host", "interpretable", "jitted", "name",
-        "on_whole", "primal", "pulls", "source", "steady", "validate",
+        "on_whole", "primal", "pulls", "source", "spent", "steady", "validate",
     )  # fmt: skip
 
     def __init__(
@@ -143,6 +160,8 @@ class Kernel:
         self._pullbacks: dict[Any, Any] = {}
         # How often each set of gradients was asked for (``Executor``).
         self.asked: dict[tuple[int, ...], int] = {}
+        # What running a graph's operators one by one has cost so far, and may cost, by signature (``run_cold``).
+        self.spent: dict[Any, tuple[float, float]] = {}
 
     def run(
         self, values: Sequence[Any], on_host: bool, device: Any = None, defer: bool = False
@@ -177,16 +196,20 @@ class Kernel:
             return lazy.put_off(self, values, plan.structs, lazy.eager.origin if defer and modes.recording else None)
         program = plan.program
         if on_host and program is not None:
-            operands = values if plain else self._ready(values)
+            operands = values if plain else self._ready(values, plan)
             if operands is not None:
-                started = perf_counter_ns()
+                clock = plan.clock
+                started = clock()
                 try:
                     results = program(operands)
                 except MXNetError:
                     raise
                 except Exception as error:
                     raise self._explain(error, values) from error
-                rent = plan.rent + perf_counter_ns() - started - LAUNCH_NS
+                taken = clock() - started
+                if taken > LONG_NS:
+                    plan.clock = thread_time_ns
+                rent = plan.rent + taken - LAUNCH_NS - plan.inherent
                 if rent > PRICE_NS * plan.length and not plan.settled:
                     plan.program = None
                 plan.rent = rent if rent > 0 else 0
@@ -200,12 +223,13 @@ class Kernel:
         values = [lazy.force(value) for value in values]
         if any(is_tracer(value) for value in values):
             return self._run_compiled(values, device)
-        signature = _signature(values)
+        signature = signature_of(values)
         plan = self._plans.get(signature)
         if plan is None:
             plan = self._make_plan(signature, values)
+        settled = [inflight.settled(value) for value in values]
         started = perf_counter_ns()
-        operands = self._ready([inflight.settled(value) for value in values]) if on_host and plan.program else None
+        operands = self._ready(settled, plan) if on_host and plan.program else None
         results = self._run_compiled(values, device) if operands is None else plan.program(operands)
         recorder.call(self.label, started, results)
         return results
@@ -216,8 +240,11 @@ class Kernel:
         return self.name if self.primal is None else f"_backward_{self.primal.name}"
 
     @staticmethod
-    def _ready(values: Sequence[Any]) -> list[Any] | None:
-        """The values as NumPy arrays, or None where one is traced or still being computed."""
+    def _ready(values: Sequence[Any], plan: _Plan) -> list[Any] | None:
+        """The values as NumPy arrays, or None where one is traced, failed, or put off.
+
+        Waiting for one that is still being computed is rent, too: who often waits goes on with a compiled program.
+        """
         operands = []
         for value in values:
             kind = type(value)
@@ -226,9 +253,16 @@ class Kernel:
                     value = value.result()
                     if value is None:
                         return None
-                if is_tracer(value) or not value.is_ready():
+                if is_tracer(value):
                     return None
-                value = np.asarray(value)
+                if not value.is_ready():
+                    if type(value) is inflight.Failed:
+                        return None
+                    started = perf_counter_ns()
+                    value = np.asarray(value)
+                    plan.rent += min(perf_counter_ns() - started, WAIT_NS)
+                else:
+                    value = np.asarray(value)
             operands.append(value)
         return operands
 
@@ -236,36 +270,33 @@ class Kernel:
         """Shapes and dtypes of the results for these values; wrong values raise here. Cached."""
         return self.plan_of(values).structs
 
+    def planned(self, values: Sequence[Any]) -> _Plan:
+        """How calls with such values run."""
+        signature = signature_of(values)
+        return self._plans.get(signature) or self._make_plan(signature, values)
+
     def plan_of(self, values: Sequence[Any]) -> _Plan:
         """What is known of calls with such values, the shapes and dtypes of their results among it."""
-        signature = _signature(values)
-        plan = self._plans.get(signature)
-        if plan is None:
-            plan = self._make_plan(signature, values)
+        plan = self.planned(values)
         if plan.structs is None:
             plan.structs = self.result_structs(values)
         return plan
 
     def interprets(self, values: Sequence[Any]) -> bool:
         """True where ``run`` on the host would interpret rather than compile for these values."""
-        signature = _signature(values)
-        plan = self._plans.get(signature)
-        if plan is None:
-            plan = self._make_plan(signature, values)
-        return plan.program is not None
+        return self.planned(values).program is not None
 
     def settle(self, values: Sequence[Any], calls: int) -> None:
         """Choose the tier now for that many calls with such values, and keep it.
 
         The tiers differ in the last bit, which differences of nearby results (numeric gradients) would show.
         """
-        signature = _signature(values)
-        plan = self._plans.get(signature) or self._make_plan(signature, values)
-        operands = None if plan.program is None else self._ready(values)
+        plan = self.planned(values)
+        operands = None if plan.program is None else self._ready(values, plan)
         if plan.program is not None and operands is not None:
-            started = perf_counter_ns()
+            started = thread_time_ns()
             plan.program(operands)
-            if (perf_counter_ns() - started - LAUNCH_NS) * calls > PRICE_NS * plan.length:
+            if (thread_time_ns() - started - LAUNCH_NS - plan.inherent) * calls > PRICE_NS * plan.length:
                 plan.program = None
         plan.settled = True
 

@@ -24,6 +24,7 @@ from jax import Array, lax
 from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import OperatorError
+from gluonjax._ops import samplers
 from gluonjax._ops.opdef import check, operator, zero_grad
 from gluonjax._ops.update_rules import HALF
 
@@ -31,7 +32,7 @@ from gluonjax._ops.update_rules import HALF
 # dispatch.
 VALUE_CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {}
 
-# A Poisson rate beyond this is drawn as if it were this: the sampler works in 32-bit integers.
+# A Poisson rate beyond this is drawn as if it were this.
 LARGEST_RATE = 1e9
 
 
@@ -45,7 +46,7 @@ def draw_normal(key: Array, shape: tuple[int, ...], dtype: np.dtype, loc: Array,
 
 def draw_gamma(key: Array, shape: tuple[int, ...], dtype: np.dtype, alpha: Array, beta: Array) -> Array:
     """``beta`` is the scale, so that the mean is alpha * beta."""
-    return beta * jax.random.gamma(key, alpha, shape, dtype)
+    return beta * samplers.gamma(key, jnp.broadcast_to(alpha, shape))
 
 
 def draw_exponential(key: Array, shape: tuple[int, ...], dtype: np.dtype, lam: Array) -> Array:
@@ -55,7 +56,7 @@ def draw_exponential(key: Array, shape: tuple[int, ...], dtype: np.dtype, lam: A
 
 def draw_poisson(key: Array, shape: tuple[int, ...], dtype: np.dtype, lam: Array) -> Array:
     rate = lax.clamp(np.asarray(0, dtype), jnp.broadcast_to(lam, shape), np.asarray(LARGEST_RATE, dtype))
-    return jax.random.poisson(key, rate, shape, np.dtype(np.int32)).astype(dtype)
+    return samplers.poisson(key, rate).astype(dtype)
 
 
 def draw_negative_binomial(key: Array, shape: tuple[int, ...], dtype: np.dtype, k: Array, p: Array) -> Array:
@@ -63,7 +64,7 @@ def draw_negative_binomial(key: Array, shape: tuple[int, ...], dtype: np.dtype, 
     first, second = jax.random.split(key)
     k, p = jnp.broadcast_to(k, shape), jnp.broadcast_to(p, shape)
     some = k > 0
-    rate = jax.random.gamma(first, lax.select(some, k, lax.full_like(k, 1)), shape, dtype) * (1 - p) / p
+    rate = samplers.gamma(first, lax.select(some, k, lax.full_like(k, 1))) * (1 - p) / p
     return draw_poisson(second, shape, dtype, lax.select(some, rate, lax.full_like(rate, 0)))
 
 
@@ -75,7 +76,7 @@ def draw_generalized_negative_binomial(
     mu, alpha = jnp.broadcast_to(mu, shape), jnp.broadcast_to(alpha, shape)
     mixed = alpha > 0
     spread = lax.select(mixed, alpha, lax.full_like(alpha, 1))
-    rate = jax.random.gamma(first, 1 / spread, shape, dtype) * spread * mu
+    rate = samplers.gamma(first, 1 / spread) * spread * mu
     return draw_poisson(second, shape, dtype, lax.select(mixed, rate, mu))
 
 

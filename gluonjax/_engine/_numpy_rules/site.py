@@ -42,6 +42,8 @@ class Inner(NamedTuple):
     run: Callable[[Sequence[Any]], Sequence[Any]]
     cost: float
     elementwise: bool  # every equation works element by element: it also runs on whole arrays of its scalars
+    inherent: float  # the part of the cost that compiled code has as well: matrix products
+    equations: int
 
 
 class Site(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -145,9 +145,8 @@ def _cell(mode: str, part: Direction, clip: Clip) -> Cell:
     """One step: (projected input, state, shift of the product with the state) -> state, whose first is the output."""
     gates = GATES[mode]
 
-    def split(data: Array) -> list[Array]:
-        size = data.shape[-1] // gates
-        return [lax.slice_in_dim(data, i * size, (i + 1) * size, axis=data.ndim - 1) for i in range(gates)]
+    def split(data: Array) -> Sequence[Array]:
+        return lax.split(data, [data.shape[-1] // gates] * gates, data.ndim - 1)
 
     def plain(projected: Array, state: Carry, shift: Array | None) -> Carry:
         total = lax.add(projected, _matmul_transposed(state[0], part.state_weight))

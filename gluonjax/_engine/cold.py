@@ -1,0 +1,76 @@
+"""How an executor runs a graph that is new: operator by operator, until that has cost what compiling it would.
+
+MXNet runs every graph so. Tracing and compiling a graph as a whole takes from ten milliseconds to many seconds, which a
+graph that runs once or twice never earns back; its operators have mostly been met before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gluonjax._base.errors import MXNetError
+from gluonjax._engine.lower import MIRROR, Lowered
+from gluonjax._engine.op_by_op import Abandoned, Cold, OpByOp
+from gluonjax._engine.profile import recorder
+from gluonjax._engine.run import Kernel, is_tracer, signature_of
+
+_GIVEN_UP = float("inf")
+
+
+def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tuple[int, ...]) -> Any:
+    """Forward a graph with NumPy, one operator at a time.
+
+    Args:
+        kernel: the graph as one program; it remembers what has been spent.
+        lowered: the graph's function.
+        values: what the function takes, on the host.
+        wanted: which values want a gradient.
+
+    Returns:
+        ``(results, function from head gradients to gradients)``, or None where the graph should run as one program.
+    """
+    if not _may_be_cold(kernel, lowered):
+        return None
+    given = _on_host(values)
+    if given is None:
+        return None
+    signature = (bool(wanted), *signature_of(given))  # each has a program of its own
+    spent = kernel.spent
+    before, allowed = spent.get(signature, (0, 0))
+    if before == _GIVEN_UP:
+        return None
+    cold = Cold(before, allowed, keep=bool(wanted))
+    run = OpByOp(lowered, given, True, cold)
+    try:
+        results = run.forward()
+    except (Abandoned, MXNetError):  # the program explains errors in terms of the graph
+        spent[signature] = _GIVEN_UP, 0
+        return None
+    spent[signature] = before + cold.elapsed, cold.allowed
+
+    def pull(heads: Sequence[Any]) -> list[Any]:
+        walk = Cold(0, 0, keep=False)
+        gradients = run.backward(heads, wanted)
+        before, allowed = spent[signature]
+        spent[signature] = before + walk.elapsed, allowed
+        return gradients
+
+    return results, pull
+
+
+def _may_be_cold(kernel: Kernel, lowered: Lowered) -> bool:
+    """Samplers must give the same numbers in every run."""
+    return kernel.interpretable and not lowered.host and not lowered.samples and not recorder.on and not MIRROR
+
+
+def _on_host(values: Sequence[Any]) -> list[np.ndarray] | None:
+    """The values as NumPy arrays; None where one is traced or has failed."""
+    if not all(type(value) is np.ndarray or isinstance(value, jax.Array) for value in values):
+        return None
+    if any(is_tracer(value) for value in values):
+        return None
+    return [np.asarray(value) for value in values]
