@@ -26,7 +26,7 @@ def _heads(name: str, data: Array, heads: int, parts: int) -> Array:
 
 def _scores(queries: Array, keys: Array) -> Array:
     """Scaled products of ``(length, batch, heads, size)`` queries and keys: ``(batch * heads, queries, keys)``."""
-    scale = 1 / math.sqrt(queries.shape[-1])
+    scale = 1 / math.sqrt(max(queries.shape[-1], 1))
     product = jnp.einsum("qbhd,kbhd->bhqk", queries * jnp.asarray(scale, queries.dtype), keys, precision=_EXACT)
     return product.reshape(-1, queries.shape[0], keys.shape[0])
 

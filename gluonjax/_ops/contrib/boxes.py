@@ -223,6 +223,11 @@ def box_encode(
             boxes.ndim >= 3 and boxes.shape[-1] == 4,
             f"box_encode: {name} must have three dimensions, the last 4, got {boxes.shape}",
         )
+    check(
+        samples.shape == matches.shape == anchors.shape[:-1] and refs.shape[0] == anchors.shape[0],
+        f"box_encode: samples {samples.shape} and matches {matches.shape} must be (batch, anchors) for anchors "
+        f"{anchors.shape} and refs {refs.shape} of as many batches",
+    )
     chosen = jnp.take_along_axis(refs, matches.astype(jnp.int32)[..., None], axis=1)
     size, own = chosen[..., 2:] - chosen[..., :2], anchors[..., 2:] - anchors[..., :2]
     shift = ((chosen[..., :2] + size * 0.5) - (anchors[..., :2] + own * 0.5)) / own

@@ -234,7 +234,10 @@ def pooling_v1(
         return lax.full((*data.shape[:2], 1, 1), {"sum": 0.0, "avg": np.nan, "max": -np.inf}[pool_type], data.dtype)
     if global_pool:
         kernel, stride, pad = data.shape[2:], (1, 1), (0, 0)
-    check(len(kernel) == 2, f"{name}: kernel={kernel} needs 2 numbers (1D and 3D kernel not implemented)")
+    check(
+        len(kernel) == 2 and min(kernel) > 0,
+        f"{name}: kernel={kernel} needs 2 positive numbers (1D and 3D kernel not implemented)",
+    )
     stride = per_axis(name, "Stride", stride[:2], 2, 1)
     pad = per_axis(name, "Pad", pad[:2], 2, 0)
     sizes = data.shape[2:]

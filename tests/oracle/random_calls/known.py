@@ -144,7 +144,7 @@ KNOWN: tuple[Known, ...] = (
         "_contrib_index_array|_contrib_interleaved_.*|transpose|reverse|Correlation|_contrib_PSROIPooling|"
         "_contrib_DeformablePSROIPooling|BatchNorm.*|_image_crop|IdentityAttachKLSparseReg|"
         "_contrib_MultiBox(Target|Detection)|_split_v2|_linalg_.*|SpatialTransformer|Crop|slice_like|im2col|Pooling_v1|"
-        ".*adamw_update|_contrib_calibrate_entropy|_contrib_(Modulated)?DeformableConvolution"
+        ".*adamw_update|_contrib_calibrate_entropy|_contrib_(Modulated)?DeformableConvolution|_contrib_box_encode"
     )),
     Known("OpenCV takes bfloat16 for bytes", STRICT, op="_image_resize", where=narrow),
     Known("a histogram has bins", STRICT, op="_histogram", text="number of bins must be positive", where=no_bins),
@@ -153,8 +153,8 @@ KNOWN: tuple[Known, ...] = (
     Known("sizes of 0 are refused", STRICT,
           op="_contrib_AdaptiveAvgPooling2D|SpatialTransformer|_contrib_BilinearResize2D"),
     Known("settings of empty arrays are looked at", STRICT,
-          op="_random_.*_like|_slice_assign_scalar|(Instance|Group)Norm",
-          text="has to be|Slicing axis exceeds|gamma has shape|no floating type", where=empty),
+          op="_random_.*_like|_slice_assign_scalar|(Instance|Group)Norm|cumsum",
+          text="has to be|axis value|Slicing axis exceeds|gamma has shape|no floating type", where=empty),
     Known("formulas of floating point refuse whole numbers", STRICT, text=f"floating point|{FLOATING_ONLY}",
           where=whole),
     Known("positions are repeated at least once", STRICT, op="_contrib_arange_like", text="only supports repeat > 0"),
