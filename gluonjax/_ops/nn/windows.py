@@ -147,28 +147,89 @@ def _depthwise_backward(
     mirrored = lax.rev(weight, tuple(range(1, weight.ndim)))
     data_gradient = depthwise(spread, mirrored, axes, (1,) * len(axes), dilate)
     starts = list(offsets(kernel, dilate))
+    if data.size < TOO_LARGE_FOR_CACHE or data.shape[0] == 1 or max(stride) > 1:
+        last = axes[0] == 2
+        per_tap = (_taps_of_rows if last else _taps_of_images)(data, head, axes, starts, stride)
+    else:
+        per_tap = _taps_image_by_image(data, head, axes, starts, stride)
+    return data_gradient, lax.reshape(lax.transpose(per_tap, (1, 0)), weight.shape)
 
-    def products(data: Array, head: Array) -> Array:
-        """``(taps, channels and spatial axes but the first)``, summed over the batch and the first spatial axis."""
-        parts = [
+
+def _taps_of_rows(
+    data: Array, head: Array, axes: tuple[int, ...], starts: list[tuple[int, ...]], stride: tuple[int, ...]
+) -> Array:
+    """``(taps, channels)``: sums of products of head with shifted data, channels first.
+
+    Images become rows in which a shift along any axis is one offset, so that short images make long loops too.
+    """
+    batch, channels = data.shape[:2]
+    planes, extent = _planes(data, axes, stride)
+    inner = extent[1:]
+    wide = pad_axes(head, axes[1:], 0, (0,) * len(inner), [n - head.shape[a] for n, a in zip(inner, axes[1:])],
+                    (0,) * len(inner))  # fmt: skip
+    row = lax.reshape(wide, (batch, channels, math.prod(wide.shape[2:])))
+    steps = [math.prod(extent[number + 1 :]) for number in range(len(extent))]
+    sums = []
+    for start in starts:
+        shift = sum((begin // jump) * step for begin, jump, step in zip(start, stride, steps))
+        plane = planes[tuple(begin % jump for begin, jump in zip(start, stride))]
+        flat = lax.reshape(plane, (batch, channels, math.prod(extent)))
+        missing = max(shift + row.shape[2] - flat.shape[2], 0)  # there head is padding
+        part = lax.slice_in_dim(pad_axes(flat, (2,), 0, (0,), (missing,), (0,)), shift, shift + row.shape[2], axis=2)
+        sums.append(lax.reduce_sum(lax.mul(part, row), axes=(0,)))
+    return lax.reduce_sum(lax.optimization_barrier(jnp.stack(sums)), axes=(2,))
+
+
+def _planes(
+    data: Array, axes: tuple[int, ...], stride: tuple[int, ...]
+) -> tuple[dict[tuple[int, ...], Array], list[int]]:
+    """The elements at each place modulo the stride as an array of its own, all of one spatial shape, and that shape."""
+    extent = [-(-data.shape[axis] // jump) for axis, jump in zip(axes, stride)]
+    if max(stride) == 1:
+        return {(0,) * len(axes): data}, extent
+    room = [n * jump - data.shape[axis] for n, axis, jump in zip(extent, axes, stride)]
+    whole = pad_axes(data, axes, 0, (0,) * len(axes), room, (0,) * len(axes))
+    return {phase: strided_slice(whole, axes, phase, stride, extent) for phase in np.ndindex(*stride)}, extent
+
+
+def _row_products(
+    data: Array, head: Array, axes: tuple[int, ...], starts: list[tuple[int, ...]], stride: tuple[int, ...]
+) -> Array:
+    """``(taps, channels and spatial axes but the first)``, summed over the batch and the first spatial axis."""
+    size = [head.shape[axis] for axis in axes]
+    return jnp.stack(
+        [
             lax.reduce_sum(lax.mul(strided_slice(data, axes, start, stride, size), head), axes=(0, axes[0]))
             for start in starts
         ]
-        return jnp.stack(parts)
+    )
 
-    if data.size < TOO_LARGE_FOR_CACHE or data.shape[0] == 1:
-        total = lax.optimization_barrier(products(data, head))
-    else:
-        # Image by image, so that all taps find the image in the cache.
-        def add_image(total: Array, image: tuple[Array, Array]) -> tuple[Array, None]:
-            return lax.add(total, products(*(lax.expand_dims(one, (0,)) for one in image))), None
 
-        rest = [extent for axis, extent in enumerate(head.shape) if axis not in (0, axes[0])]
-        total, _ = lax.scan(add_image, lax.full((len(starts), *rest), 0, data.dtype), (data, head))
+def _sum_of_rows(total: Array, data: Array, axes: tuple[int, ...]) -> Array:
     channel = _channel_axis(data.ndim, axes)
     channel -= axes[0] < channel  # the batch has gone, the taps have come
-    per_tap = lax.reduce_sum(total, axes=tuple(axis for axis in range(1, total.ndim) if axis != channel))
-    return data_gradient, lax.reshape(lax.transpose(per_tap, (1, 0)), weight.shape)
+    return lax.reduce_sum(total, axes=tuple(axis for axis in range(1, total.ndim) if axis != channel))
+
+
+def _taps_of_images(
+    data: Array, head: Array, axes: tuple[int, ...], starts: list[tuple[int, ...]], stride: tuple[int, ...]
+) -> Array:
+    """As ``_taps_of_rows``, for any layout."""
+    return _sum_of_rows(lax.optimization_barrier(_row_products(data, head, axes, starts, stride)), data, axes)
+
+
+def _taps_image_by_image(
+    data: Array, head: Array, axes: tuple[int, ...], starts: list[tuple[int, ...]], stride: tuple[int, ...]
+) -> Array:
+    """As ``_taps_of_images``; all taps find an image in the cache."""
+
+    def add_image(total: Array, image: tuple[Array, Array]) -> tuple[Array, None]:
+        one, its_head = (lax.expand_dims(part, (0,)) for part in image)
+        return lax.add(total, _row_products(one, its_head, axes, starts, stride)), None
+
+    rest = [extent for axis, extent in enumerate(head.shape) if axis not in (0, axes[0])]
+    total, _ = lax.scan(add_image, lax.full((len(starts), *rest), 0, data.dtype), (data, head))
+    return _sum_of_rows(total, data, axes)
 
 
 depthwise.defvjp(_depthwise_forward, _depthwise_backward)
