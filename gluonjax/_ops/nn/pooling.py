@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import jax
@@ -22,8 +22,11 @@ from gluonjax._ops.nn.windows import (
 )
 from gluonjax._ops.opdef import check, operator
 
-# Up to this many elements in a window, a chain of slices beats XLA's window primitives on CPU.
+# Up to this many elements along an axis, a chain of slices beats XLA's window primitives on CPU.
 SLICED_WINDOW = 25
+# Windows of more elements are summed axis by axis, or their maximum is found so.
+SMALL_WINDOW = 9
+MOST_MAXIMA = 9
 
 
 def _output_size(size: int, kernel: int, stride: int, pad: int, convention: str) -> int:
@@ -38,11 +41,49 @@ def _far_padding(size: int, kernel: int, stride: int, pad: int, outputs: int) ->
     return max((outputs - 1) * stride + kernel - size - pad, 0)
 
 
+def _along(
+    data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], size: Sequence[int], which: int,
+    pool: Callable[..., Array],
+) -> Array:  # fmt: skip
+    """Pool along one of the axes."""
+    one, same = [1] * len(axes), [data.shape[axis] for axis in axes]
+    return pool(
+        data, tuple(axes), *(
+            tuple(wanted if number == which else plain for number, (wanted, plain) in enumerate(zip(*pair)))
+            for pair in ((kernel, one), (stride, one), (size, same))
+        ),
+    )  # fmt: skip
+
+
+def _total_side_by_side(data: Array, axes: Sequence[int], kernel: Sequence[int], size: Sequence[int]) -> Array:
+    """The sum of windows that do not overlap."""
+    whole = [number * width for number, width in zip(size, kernel)]
+    data = strided_slice(data, axes, (0,) * len(axes), (1,) * len(axes), whole)
+    shape: list[int] = []
+    windows: list[int] = []
+    for axis, extent in enumerate(data.shape):
+        if axis not in axes:
+            shape.append(extent)
+            continue
+        which = list(axes).index(axis)
+        shape += [size[which], kernel[which]]
+        windows.append(len(shape) - 1)
+    return lax.reduce_sum(lax.reshape(data, shape), axes=tuple(windows))
+
+
 def _total(
     data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], size: Sequence[int]
 ) -> Array:
     """The sum of each window of padded data."""
-    if on_cpu() and np.prod(kernel) <= SLICED_WINDOW:
+    if on_cpu() and np.prod(kernel) > SMALL_WINDOW and tuple(kernel) == tuple(stride):
+        return _total_side_by_side(data, axes, kernel, size)
+    if on_cpu() and max(kernel) <= SLICED_WINDOW:
+        if np.prod(kernel) > SMALL_WINDOW:
+            for which in range(len(axes)):
+                data = _along(data, axes, kernel, stride, size, which, _total)
+                # Without the barrier XLA computes the sums along one axis anew for each along the next.
+                data = lax.optimization_barrier(data)
+            return data
         parts = [strided_slice(data, axes, start, stride, size) for start in offsets(kernel)]
         return functools.reduce(lax.add, parts)
     dimensions, steps = [1] * data.ndim, [1] * data.ndim
@@ -60,24 +101,52 @@ def _maximum(
     size: tuple[int, ...],
 ) -> Array:
     """The maximum of each window of padded data."""
-    if on_cpu() and np.prod(kernel) <= SLICED_WINDOW:
-        return window_max(data, axes, kernel, stride, size)
+    if on_cpu() and max(kernel) <= SLICED_WINDOW:
+        if np.prod(kernel) <= MOST_MAXIMA:
+            return window_max(data, axes, kernel, stride, size)
+        # From the last axis to the first, so that the first of equal maxima gets the gradient.
+        for which in reversed(range(len(axes))):
+            data = _along(data, axes, kernel, stride, size, which, window_max)
+        return data
     dimensions, steps = [1] * data.ndim, [1] * data.ndim
     for axis, count, jump in zip(axes, kernel, stride):
         dimensions[axis], steps[axis] = count, jump
     return lax.reduce_window(data, np.asarray(-np.inf, data.dtype), lax.max, dimensions, steps, "VALID")
 
 
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
 def _global_max(data: Array, axes: tuple[int, ...]) -> Array:
-    """The maximum over all positions, ties to the first: through its index, not through equality."""
-    order = tuple(axis for axis in range(data.ndim) if axis not in axes) + axes
-    kept = data.ndim - len(axes)
-    moved = lax.transpose(data, order) if order != tuple(range(data.ndim)) else data
-    flat = lax.reshape(moved, (*moved.shape[:kept], int(np.prod(moved.shape[kept:]))))
-    place = lax.argmax(lax.stop_gradient(flat), kept, jnp.int32)
-    chosen = lax.eq(lax.broadcasted_iota(jnp.int32, flat.shape, kept), lax.expand_dims(place, (kept,)))
-    picked = lax.reduce_sum(lax.select(chosen, flat, lax.full_like(flat, 0)), axes=(kept,))
-    return lax.reshape(picked, tuple(1 if axis in axes else n for axis, n in enumerate(data.shape)))
+    """The maximum over all positions; the first of equal maxima gets the gradient."""
+    kept = tuple(1 if axis in axes else n for axis, n in enumerate(data.shape))
+    # Rows first: a CPU compares whole rows, but goes through one row number by number.
+    rows = lax.reduce_max(data, axes=axes[:1])
+    if len(axes) > 1:
+        rows = lax.reduce_max(lax.optimization_barrier(rows), axes=tuple(axis - 1 for axis in axes[1:]))
+    return lax.reshape(rows, kept)
+
+
+def _global_max_forward(data: Array, axes: tuple[int, ...]) -> tuple[Array, tuple[Array, Array]]:
+    best = _global_max(data, axes)
+    return best, (data, best)
+
+
+def _global_max_backward(axes: tuple[int, ...], saved: tuple[Array, Array], head: Array) -> tuple[Array]:
+    data, best = saved
+    everywhere = tuple(range(data.ndim))
+    number = lax.full(data.shape, 0, jnp.int32)
+    for axis in axes:
+        number = number * data.shape[axis] + lax.broadcasted_iota(jnp.int32, data.shape, axis)
+    reaches = lax.eq(data, lax.broadcast_in_dim(best, data.shape, everywhere))
+    beyond = lax.full_like(number, np.iinfo(np.int32).max)
+    places = lax.reduce_min(lax.select(reaches, number, beyond), axes=axes[:1])
+    if len(axes) > 1:
+        places = lax.reduce_min(lax.optimization_barrier(places), axes=tuple(axis - 1 for axis in axes[1:]))
+    first = lax.broadcast_in_dim(lax.reshape(places, best.shape), data.shape, everywhere)
+    spread = lax.broadcast_in_dim(head, data.shape, everywhere)
+    return (lax.select(lax.eq(number, first), spread, lax.full_like(spread, 0)),)
+
+
+_global_max.defvjp(_global_max_forward, _global_max_backward)
 
 
 def _root(total: Array, power: int) -> Array:
@@ -179,6 +248,8 @@ def pooling(
     if pool_type == "max":
         return _maximum(padded, axes, kernel, stride, outputs)
     total = _total(padded, axes, kernel, stride, outputs)
+    if power > 1 and on_cpu():
+        total = lax.optimization_barrier(total)  # else its gradient computes the root anew for each element of a window
     if pool_type == "avg":
         counts = _window_counts(sizes, kernel, stride, pad, outputs, count_include_pad is not False)
         total = _divide(total, counts, axes)

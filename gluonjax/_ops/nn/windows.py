@@ -83,6 +83,8 @@ def pad_axes(
     return lax.pad(data, jnp.asarray(value, data.dtype), config)
 
 
+# From this many elements in a window along one axis on, its maximum is found by doubling.
+WORTH_DOUBLING = 6
 # Elements beyond which nine passes over data cost nine times its way from memory.
 TOO_LARGE_FOR_CACHE = 1 << 21
 
@@ -101,7 +103,7 @@ def depthwise(
         axes: the spatial axes of data; the one axis left besides the first holds the channels.
     """
     kernel = weight.shape[1:]
-    size = _output_size(data, axes, kernel, stride, dilate)
+    size = correlated_size(data, axes, kernel, stride, dilate)
     channel = _channel_axis(data.ndim, axes)
     total = None
     for start, index in zip(offsets(kernel, dilate), np.ndindex(*kernel)):
@@ -116,8 +118,10 @@ def _channel_axis(ndim: int, axes: Sequence[int]) -> int:
     return next(axis for axis in range(1, ndim) if axis not in axes)
 
 
-def _output_size(data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int],
-                 dilate: Sequence[int]) -> list[int]:  # fmt: skip
+def correlated_size(
+    data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int]
+) -> list[int]:
+    """How many positions a kernel has along each spatial axis of padded data."""
     return [
         (data.shape[axis] - (count - 1) * step - 1) // jump + 1
         for axis, count, step, jump in zip(axes, kernel, dilate, stride)
@@ -235,65 +239,6 @@ def _taps_image_by_image(
 depthwise.defvjp(_depthwise_forward, _depthwise_backward)
 
 
-# ---- one input channel -----------------------------------------------------------------------------------
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4))
-def one_channel(
-    data: Array, weight: Array, axes: tuple[int, ...], stride: tuple[int, ...], dilate: tuple[int, ...]
-) -> Array:
-    """Convolve padded data of one channel, channels first: on a CPU three times as fast as XLA's convolution.
-
-    Args:
-        data: ``(batch, 1, padded spatial...)``.
-        weight: ``(filters, 1, kernel...)``.
-        axes: the spatial axes of data.
-    """
-    kernel = weight.shape[2:]
-    size = _output_size(data, axes, kernel, stride, dilate)
-    shape = (data.shape[0], weight.shape[0], *size)
-    total = None
-    for start, index in zip(offsets(kernel, dilate), np.ndindex(*kernel)):
-        part = lax.broadcast_in_dim(strided_slice(data, axes, start, stride, size), shape, tuple(range(data.ndim)))
-        part = lax.mul(part, lax.broadcast_in_dim(weight[(slice(None), 0, *index)], shape, (1,)))
-        total = part if total is None else lax.add(total, part)
-    assert total is not None
-    return total
-
-
-def _one_channel_forward(
-    data: Array, weight: Array, axes: tuple[int, ...], stride: tuple[int, ...], dilate: tuple[int, ...]
-) -> tuple[Array, tuple[Array, Array]]:
-    return one_channel(data, weight, axes, stride, dilate), (data, weight)
-
-
-def _one_channel_backward(
-    axes: tuple[int, ...], stride: tuple[int, ...], dilate: tuple[int, ...], saved: tuple[Array, Array], head: Array
-) -> tuple[Array, Array]:
-    data, weight = saved
-    numbers = lax.ConvDimensionNumbers(*(tuple(range(data.ndim)),) * 3)
-
-    def of_data(values: Array) -> Array:
-        return lax.conv_general_dilated(
-            values, weight, stride, [(0, 0)] * len(axes), rhs_dilation=dilate, dimension_numbers=numbers
-        )
-
-    (data_gradient,) = jax.linear_transpose(of_data, data)(head)
-    batch, filters, size = head.shape[0], head.shape[1], head.shape[2:]
-    patches = jnp.stack(
-        [
-            lax.reshape(strided_slice(data, axes, start, stride, size), (batch, math.prod(size)))
-            for start in offsets(weight.shape[2:], dilate)
-        ],
-        axis=1,
-    )
-    flat = lax.reshape(head, (batch, filters, math.prod(size)))
-    return data_gradient, lax.reshape(jnp.einsum("nop,nkp->ok", flat, patches), weight.shape)
-
-
-one_channel.defvjp(_one_channel_forward, _one_channel_backward)
-
-
 # ---- maxima ----------------------------------------------------------------------------------------------
 
 
@@ -313,6 +258,9 @@ def _max_with_place(
     data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...],
     place: bool = True,
 ) -> tuple[Array, Array | None]:  # fmt: skip
+    wide = [number for number, count in enumerate(kernel) if count > 1]
+    if len(wide) == 1 and kernel[wide[0]] >= WORTH_DOUBLING:
+        return _max_by_doubling(data, axes, wide[0], kernel[wide[0]], stride, size, place)
     best, where = None, None
     for number, start in enumerate(offsets(kernel)):
         part = strided_slice(data, axes, start, stride, size)
@@ -324,6 +272,35 @@ def _max_with_place(
         best = lax.max(best, part)
     assert best is not None
     return best, where
+
+
+def _max_by_doubling(
+    data: Array, axes: tuple[int, ...], wide: int, width: int, stride: tuple[int, ...], size: tuple[int, ...],
+    place: bool,
+) -> tuple[Array, Array | None]:  # fmt: skip
+    """Windows along one axis: maxima of 2 neighbours, of 4 and so on, the last two of which overlap."""
+    axis = axes[wide]
+
+    def joined(a: Array, b: Array, first: Array | None, second: Array | None, apart: int) -> tuple[Any, Any]:
+        if first is None or second is None:
+            return lax.max(a, b), None
+        return lax.max(a, b), lax.select(lax.gt(b, a), lax.add(second, lax.full_like(second, apart)), first)
+
+    best, where = data, lax.full(data.shape, 0, jnp.int32) if place else None
+    reach = 1
+    while 2 * reach < width:
+        left, right = (0, best.shape[axis] - reach), (reach, best.shape[axis])
+        parts = [None if one is None else [lax.slice_in_dim(one, *at, axis=axis) for at in (left, right)]
+                 for one in (best, where)]  # fmt: skip
+        assert parts[0] is not None
+        best, where = joined(*parts[0], *(parts[1] or (None, None)), reach)
+        # Without the barrier XLA computes all steps anew for each of the next.
+        best, where = lax.optimization_barrier((best, where))
+        reach *= 2
+    starts = [tuple(shift if number == wide else 0 for number in range(len(axes))) for shift in (0, width - reach)]
+    ends = [[None if one is None else strided_slice(one, axes, start, stride, size) for start in starts]
+            for one in (best, where)]  # fmt: skip
+    return joined(ends[0][0], ends[0][1], ends[1][0], ends[1][1], width - reach)  # type: ignore[arg-type]
 
 
 def _max_forward(
@@ -355,26 +332,28 @@ def _max_backward(
     saved: tuple[Array, Array], head: Array,
 ) -> tuple[Array]:  # fmt: skip
     data, where = saved
-    zero = lax.full_like(head, 0)
     # Elements at the same place modulo the stride form a plane; each plane is a sum of shifted head
     # gradients.
     # Planes are interleaved once at the end: padding between elements is what XLA is slow at.
     lengths = [-(-data.shape[axis] // jump) for axis, jump in zip(axes, stride)]
+    furthest = [(count - 1) // jump for count, jump in zip(kernel, stride)]
+    room = [length - n for length, n in zip(lengths, size)]
+    head = pad_axes(head, axes, 0, furthest, room, (0,) * len(axes))
+    where = pad_axes(where, axes, -1, furthest, room, (0,) * len(axes))
     planes: dict[tuple[int, ...], Array] = {}
     for number, start in enumerate(offsets(kernel)):
-        part = lax.select(lax.eq(where, lax.full_like(where, number)), head, zero)
-        low = [begin // jump for begin, jump in zip(start, stride)]
-        high = [length - n - shift for length, n, shift in zip(lengths, size, low)]
-        part = pad_axes(part, axes, 0, low, high, (0,) * len(axes))
+        back = [far - begin // jump for far, begin, jump in zip(furthest, start, stride)]
+        here, part = (strided_slice(one, axes, back, (1,) * len(axes), lengths) for one in (where, head))
+        part = lax.select(lax.eq(here, lax.full_like(here, number)), part, lax.full_like(part, 0))
         phase = tuple(begin % jump for begin, jump in zip(start, stride))
         planes[phase] = part if phase not in planes else lax.add(planes[phase], part)
-    whole = _interleave(planes, axes, stride)
+    whole = interleave(planes, axes, stride)
     return (
         strided_slice(whole, axes, (0,) * len(axes), (1,) * len(axes), [data.shape[axis] for axis in axes]),
     )
 
 
-def _interleave(
+def interleave(
     planes: dict[tuple[int, ...], Array], axes: tuple[int, ...], stride: tuple[int, ...]
 ) -> Array:
     """The array whose element ``stride * i + phase`` is element i of the plane ``phase`` (zero where there is none)."""
