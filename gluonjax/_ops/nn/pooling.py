@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import jax
@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.nn.windows import (
+    Windows,
     offsets,
     pad_axes,
     per_axis,
@@ -41,18 +42,12 @@ def _far_padding(size: int, kernel: int, stride: int, pad: int, outputs: int) ->
     return max((outputs - 1) * stride + kernel - size - pad, 0)
 
 
-def _along(
-    data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], size: Sequence[int], which: int,
-    pool: Callable[..., Array],
-) -> Array:  # fmt: skip
-    """Pool along one of the axes."""
-    one, same = [1] * len(axes), [data.shape[axis] for axis in axes]
-    return pool(
-        data, tuple(axes), *(
-            tuple(wanted if number == which else plain for number, (wanted, plain) in enumerate(zip(*pair)))
-            for pair in ((kernel, one), (stride, one), (size, same))
-        ),
-    )  # fmt: skip
+def _total_along(
+    data: Array, axis: int, count: int, stride: int, size: int
+) -> Array:
+    """The sums of windows along one axis."""
+    parts = [strided_slice(data, (axis,), (start,), (stride,), (size,)) for start in range(count)]
+    return functools.reduce(lax.add, parts)
 
 
 def _total_side_by_side(data: Array, axes: Sequence[int], kernel: Sequence[int], size: Sequence[int]) -> Array:
@@ -79,8 +74,8 @@ def _total(
         return _total_side_by_side(data, axes, kernel, size)
     if on_cpu() and max(kernel) <= SLICED_WINDOW:
         if np.prod(kernel) > SMALL_WINDOW:
-            for which in range(len(axes)):
-                data = _along(data, axes, kernel, stride, size, which, _total)
+            for each in zip(axes, kernel, stride, size):
+                data = _total_along(data, *each)
                 # Without the barrier XLA computes the sums along one axis anew for each along the next.
                 data = lax.optimization_barrier(data)
             return data
@@ -93,25 +88,31 @@ def _total(
     return lax.reduce_window(data, np.zeros((), data.dtype), lax.add, dimensions, steps, "VALID")
 
 
-def _maximum(
-    data: Array,
-    axes: tuple[int, ...],
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    size: tuple[int, ...],
-) -> Array:
-    """The maximum of each window of padded data."""
-    if on_cpu() and max(kernel) <= SLICED_WINDOW:
-        if np.prod(kernel) <= MOST_MAXIMA:
-            return window_max(data, axes, kernel, stride, size)
+def _maximum(data: Array, how: Windows) -> Array:
+    """The maximum of each window."""
+    if on_cpu() and max(how.kernel) <= SLICED_WINDOW:
+        if np.prod(how.kernel) <= MOST_MAXIMA:
+            return window_max(data, how)
         # From the last axis to the first, so that the first of equal maxima gets the gradient.
-        for which in reversed(range(len(axes))):
-            data = _along(data, axes, kernel, stride, size, which, window_max)
+        for which in reversed(range(len(how.axes))):
+            data = window_max(data, _only(how, which, data))
         return data
     dimensions, steps = [1] * data.ndim, [1] * data.ndim
-    for axis, count, jump in zip(axes, kernel, stride):
+    for axis, count, jump in zip(how.axes, how.kernel, how.stride):
         dimensions[axis], steps[axis] = count, jump
-    return lax.reduce_window(data, np.asarray(-np.inf, data.dtype), lax.max, dimensions, steps, "VALID")
+    least = np.asarray(-np.inf, data.dtype)
+    return lax.reduce_window(how.padded(data), least, lax.max, dimensions, steps, "VALID")
+
+
+def _only(how: Windows, which: int, data: Array) -> Windows:
+    """The windows along one of the axes, of data that may be pooled along others already."""
+    image = tuple(data.shape[axis] for axis in how.axes)
+    settings = ((how.kernel, 1), (how.stride, 1), (how.low, 0))
+    kernel, stride, low = (
+        tuple(value if number == which else plain for number, value in enumerate(values)) for values, plain in settings
+    )
+    size = tuple(n if number == which else same for number, (n, same) in enumerate(zip(how.size, image)))
+    return Windows(how.axes, kernel, stride, image, size, low, how.filler)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
@@ -244,9 +245,9 @@ def pooling(
     filler = float(jnp.finfo(data.dtype).min) if pool_type == "max" else 0.0
     if power > 1:
         wide = lax.integer_pow(wide, power)
-    padded = pad_axes(wide, axes, filler, pad, far, (0,) * dimensions)
     if pool_type == "max":
-        return _maximum(padded, axes, kernel, stride, outputs)
+        return _maximum(wide, Windows(axes, kernel, stride, sizes, outputs, pad, filler))
+    padded = pad_axes(wide, axes, filler, pad, far, (0,) * dimensions)
     total = _total(padded, axes, kernel, stride, outputs)
     if power > 1 and on_cpu():
         total = lax.optimization_barrier(total)  # else its gradient computes the root anew for each element of a window

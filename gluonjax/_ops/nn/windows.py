@@ -11,6 +11,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -81,6 +82,31 @@ def pad_axes(
     if all(entry == (0, 0, 0) for entry in config):
         return data
     return lax.pad(data, jnp.asarray(value, data.dtype), config)
+
+
+def padded_slice(
+    data: Array, axes: Sequence[int], start: Sequence[int], stride: Sequence[int], size: Sequence[int],
+    filler: float = 0.0,
+) -> Array:  # fmt: skip
+    """``strided_slice`` that may begin before the data (a negative start) or end after it: there it is ``filler``.
+
+    Data that is padded as a whole costs XLA's CPU backend a copy of it; padding of slices happens on their way.
+    """
+    first = [min(max(-(begin // jump), 0), count) for begin, jump, count in zip(start, stride, size)]
+    end = [
+        min((data.shape[axis] - 1 - begin) // jump + 1, count)
+        for axis, begin, jump, count in zip(axes, start, stride, size)
+    ]
+    if any(a >= b for a, b in zip(first, end)):
+        shape = list(data.shape)
+        for axis, count in zip(axes, size):
+            shape[axis] = count
+        return lax.full(shape, filler, data.dtype)
+    inside = strided_slice(
+        data, axes, [begin + jump * a for begin, jump, a in zip(start, stride, first)], stride,
+        [b - a for a, b in zip(first, end)],
+    )  # fmt: skip
+    return pad_axes(inside, axes, filler, first, [n - b for n, b in zip(size, end)], (0,) * len(first))
 
 
 # From this many elements in a window along one axis on, its maximum is found by doubling.
@@ -242,28 +268,60 @@ depthwise.defvjp(_depthwise_forward, _depthwise_backward)
 # ---- maxima ----------------------------------------------------------------------------------------------
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2, 3, 4))
-def window_max(
-    data: Array,
-    axes: tuple[int, ...],
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    size: tuple[int, ...],
-) -> Array:
-    """The maximum of each window of padded data; the gradient goes to the first maximum of a window."""
-    return _max_with_place(data, axes, kernel, stride, size, place=False)[0]
+@dataclass(frozen=True)
+class Windows:
+    """Where the windows over some axes are.
+
+    Attributes:
+        image: the sizes of the data along the axes.
+        size: the number of windows along each.
+        low: how far the first window begins before the data.
+        filler: what lies around the data.
+    """
+
+    axes: tuple[int, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    image: tuple[int, ...]
+    size: tuple[int, ...]
+    low: tuple[int, ...]
+    filler: float
+
+    def padded(self, data: Array) -> Array:
+        """The data with what the windows see around it."""
+        return pad_axes(data, self.axes, self.filler, self.low, self.high, (0,) * len(self.axes))
+
+    @property
+    def high(self) -> list[int]:
+        """How far the last window ends behind the data."""
+        parts = zip(self.size, self.stride, self.kernel, self.low, self.image)
+        return [max((count - 1) * jump + width - low - n, 0) for count, jump, width, low, n in parts]
 
 
-def _max_with_place(
-    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...],
-    place: bool = True,
-) -> tuple[Array, Array | None]:  # fmt: skip
-    wide = [number for number, count in enumerate(kernel) if count > 1]
-    if len(wide) == 1 and kernel[wide[0]] >= WORTH_DOUBLING:
-        return _max_by_doubling(data, axes, wide[0], kernel[wide[0]], stride, size, place)
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def window_max(data: Array, how: Windows) -> Array:
+    """The maximum of each window of data that is not padded; the gradient goes to the first maximum of a window."""
+    if _doubles(how):
+        return _max_with_place(how.padded(data), how, place=False)[0]
+    parts = [
+        padded_slice(data, how.axes, [a - b for a, b in zip(start, how.low)], how.stride, how.size, how.filler)
+        for start in offsets(how.kernel)
+    ]
+    return functools.reduce(lax.max, parts)
+
+
+def _doubles(how: Windows) -> bool:
+    return sorted(how.kernel)[:-1] == [1] * (len(how.kernel) - 1) and max(how.kernel) >= WORTH_DOUBLING
+
+
+def _max_with_place(data: Array, how: Windows, place: bool = True) -> tuple[Array, Array | None]:
+    """The maxima of padded data, and the number of the element that each is."""
+    if _doubles(how):
+        width = max(how.kernel)
+        return _max_by_doubling(data, how.axes, how.kernel.index(width), width, how.stride, how.size, place)
     best, where = None, None
-    for number, start in enumerate(offsets(kernel)):
-        part = strided_slice(data, axes, start, stride, size)
+    for number, start in enumerate(offsets(how.kernel)):
+        part = strided_slice(data, how.axes, start, how.stride, how.size)
         if best is None:
             best, where = part, lax.full(part.shape, 0, jnp.int32) if place else None
             continue
@@ -303,54 +361,40 @@ def _max_by_doubling(
     return joined(ends[0][0], ends[0][1], ends[1][0], ends[1][1], width - reach)  # type: ignore[arg-type]
 
 
-def _max_forward(
-    data: Array,
-    axes: tuple[int, ...],
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    size: tuple[int, ...],
-) -> tuple[Array, tuple[Array, Array]]:
+def _max_forward(data: Array, how: Windows) -> tuple[Array, Array]:
+    padded = how.padded(data)
     if not on_cpu():
-        best, where = _max_with_place(data, axes, kernel, stride, size)
-        return best, (data, where)  # type: ignore[return-value]
+        return _max_with_place(padded, how)  # type: ignore[return-value]
     # In one program with its gradient, XLA:CPU would compute the places anew for each of the planes there (50 ms
     # instead of 10 for a 3x3 window); it leaves calls alone that must not be inlined.
     with set_xla_metadata(inlineable="false"):
-        best, where = _places_apart(data, axes, kernel, stride, size)
-    return best, (data, where)
+        return _places_apart(padded, how)
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2, 3, 4))
-def _places_apart(
-    data: Array, axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...]
-) -> tuple[Array, Array]:
-    return _max_with_place(data, axes, kernel, stride, size)  # type: ignore[return-value]
+@functools.partial(jax.jit, static_argnums=(1,))
+def _places_apart(data: Array, how: Windows) -> tuple[Array, Array]:
+    return _max_with_place(data, how)  # type: ignore[return-value]
 
 
-def _max_backward(
-    axes: tuple[int, ...], kernel: tuple[int, ...], stride: tuple[int, ...], size: tuple[int, ...],
-    saved: tuple[Array, Array], head: Array,
-) -> tuple[Array]:  # fmt: skip
-    data, where = saved
+def _max_backward(how: Windows, where: Array, head: Array) -> tuple[Array]:
     # Elements at the same place modulo the stride form a plane; each plane is a sum of shifted head
     # gradients.
     # Planes are interleaved once at the end: padding between elements is what XLA is slow at.
-    lengths = [-(-data.shape[axis] // jump) for axis, jump in zip(axes, stride)]
-    furthest = [(count - 1) // jump for count, jump in zip(kernel, stride)]
-    room = [length - n for length, n in zip(lengths, size)]
+    axes, stride, one = how.axes, how.stride, (1,) * len(how.axes)
+    whole_size = [low + n + high for low, n, high in zip(how.low, how.image, how.high)]
+    lengths = [-(-n // jump) for n, jump in zip(whole_size, stride)]
+    furthest = [(count - 1) // jump for count, jump in zip(how.kernel, stride)]
+    room = [length - n for length, n in zip(lengths, how.size)]
     head = pad_axes(head, axes, 0, furthest, room, (0,) * len(axes))
     where = pad_axes(where, axes, -1, furthest, room, (0,) * len(axes))
     planes: dict[tuple[int, ...], Array] = {}
-    for number, start in enumerate(offsets(kernel)):
+    for number, start in enumerate(offsets(how.kernel)):
         back = [far - begin // jump for far, begin, jump in zip(furthest, start, stride)]
-        here, part = (strided_slice(one, axes, back, (1,) * len(axes), lengths) for one in (where, head))
+        here, part = (strided_slice(array, axes, back, one, lengths) for array in (where, head))
         part = lax.select(lax.eq(here, lax.full_like(here, number)), part, lax.full_like(part, 0))
         phase = tuple(begin % jump for begin, jump in zip(start, stride))
         planes[phase] = part if phase not in planes else lax.add(planes[phase], part)
-    whole = interleave(planes, axes, stride)
-    return (
-        strided_slice(whole, axes, (0,) * len(axes), (1,) * len(axes), [data.shape[axis] for axis in axes]),
-    )
+    return (strided_slice(interleave(planes, axes, stride), axes, how.low, one, how.image),)
 
 
 def interleave(
