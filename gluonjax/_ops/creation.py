@@ -173,7 +173,6 @@ def eye(
 
 # A histogram of more elements times bins finds each element's bin by division.
 MANY_COMPARISONS = 1 << 20
-CHUNK = 1 << 15
 
 
 def _distinct(count: int, limits: tuple[float, ...], width: float, dtype: np.dtype) -> bool:
@@ -193,21 +192,9 @@ def _counts_of_many(values: Array, grid: tuple[float, float], count: int, edges:
     near = lax.floor((values.astype(np.dtype(np.float64)) - low) / width)
     guess = lax.clamp(0.0, near, float(count - 1)).astype(INT32)
     place = guess - (values < edge(guess)) + (values >= edge(guess + 1))
-    place = jnp.where((values >= edges[0]) & (values <= edges[-1]), jnp.minimum(place, count - 1), -1)
-    # The number of a bin is that of a row and a column of a matrix; counting pairs of them is a product.
-    columns = math.isqrt(count - 1) + 1
-    rows = -(-count // columns)
-    padded = jnp.pad(place, (0, -place.size % CHUNK), constant_values=-1).reshape(-1, CHUNK)
-
-    def add_chunk(total: Array, part: Array) -> tuple[Array, None]:
-        at = lax.expand_dims(part, (1,))
-        row = (at // columns == jnp.arange(rows, dtype=INT32)) & (at >= 0)
-        column = at % columns == jnp.arange(columns, dtype=INT32)
-        pairs = lax.dot_general(row.astype(np.float32), column.astype(np.float32), (((0,), (0,)), ((), ())))
-        return total + pairs.astype(INT64), None
-
-    total, _ = lax.scan(add_chunk, jnp.zeros((rows, columns), INT64), padded)
-    return total.reshape(-1)[:count]
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    place = jnp.where(inside, jnp.minimum(place, count - 1), count)
+    return jnp.zeros(count, INT64).at[place].add(1, mode="drop")
 
 
 def _histogram_inputs(attrs: Attrs) -> tuple[str, ...]:
