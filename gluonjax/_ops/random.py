@@ -26,6 +26,7 @@ from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import OperatorError
 from gluonjax._ops.indexing import gather_axis
 from gluonjax._ops.opdef import check, operator, zero_grad
+from gluonjax._ops.random_rounds import gamma_draws, poisson_draws
 from gluonjax._ops.update_rules import HALF
 
 # Range checks of traced attributes, which the operator's function cannot see: the engine calls them before
@@ -46,7 +47,7 @@ def draw_normal(key: Array, shape: tuple[int, ...], dtype: np.dtype, loc: Array,
 
 def draw_gamma(key: Array, shape: tuple[int, ...], dtype: np.dtype, alpha: Array, beta: Array) -> Array:
     """``beta`` is the scale, so that the mean is alpha * beta."""
-    return beta * jax.random.gamma(key, alpha, shape, dtype)
+    return beta * gamma_draws(key, alpha, shape, dtype)
 
 
 def draw_exponential(key: Array, shape: tuple[int, ...], dtype: np.dtype, lam: Array) -> Array:
@@ -56,7 +57,7 @@ def draw_exponential(key: Array, shape: tuple[int, ...], dtype: np.dtype, lam: A
 
 def draw_poisson(key: Array, shape: tuple[int, ...], dtype: np.dtype, lam: Array) -> Array:
     rate = lax.clamp(np.asarray(0, dtype), jnp.broadcast_to(lam, shape), np.asarray(LARGEST_RATE, dtype))
-    return jax.random.poisson(key, rate, shape, np.dtype(np.int32)).astype(dtype)
+    return poisson_draws(key, rate, shape).astype(dtype)
 
 
 def draw_negative_binomial(key: Array, shape: tuple[int, ...], dtype: np.dtype, k: Array, p: Array) -> Array:
@@ -64,7 +65,7 @@ def draw_negative_binomial(key: Array, shape: tuple[int, ...], dtype: np.dtype, 
     first, second = jax.random.split(key)
     k, p = jnp.broadcast_to(k, shape), jnp.broadcast_to(p, shape)
     some = k > 0
-    rate = jax.random.gamma(first, lax.select(some, k, lax.full_like(k, 1)), shape, dtype) * (1 - p) / p
+    rate = gamma_draws(first, lax.select(some, k, lax.full_like(k, 1)), shape, dtype) * (1 - p) / p
     return draw_poisson(second, shape, dtype, lax.select(some, rate, lax.full_like(rate, 0)))
 
 
@@ -76,7 +77,7 @@ def draw_generalized_negative_binomial(
     mu, alpha = jnp.broadcast_to(mu, shape), jnp.broadcast_to(alpha, shape)
     mixed = alpha > 0
     spread = lax.select(mixed, alpha, lax.full_like(alpha, 1))
-    rate = jax.random.gamma(first, 1 / spread, shape, dtype) * spread * mu
+    rate = gamma_draws(first, 1 / spread, shape, dtype) * spread * mu
     return draw_poisson(second, shape, dtype, lax.select(mixed, rate, mu))
 
 
