@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -126,7 +126,7 @@ def _global_max(data: Array, axes: tuple[int, ...]) -> Array:
     return lax.reshape(rows, kept)
 
 
-def _global_max_forward(data: Array, axes: tuple[int, ...]) -> tuple[Array, tuple[Array, Array]]:
+def _global_max_forward(data: Array, axes: tuple[int, ...]) -> tuple[Any, tuple[Array, Any]]:
     best = _global_max(data, axes)
     return best, (data, best)
 
