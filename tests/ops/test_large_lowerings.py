@@ -61,6 +61,7 @@ def test_large_windows(kernel, kind, stride):
         ]
         assert (np.multiply.outer(*map(np.array, ends)) == kernel[0] * kernel[1]).all()
     np.testing.assert_allclose(y.asnumpy(), result, rtol=1e-12)
+    assert x.grad is not None
     np.testing.assert_allclose(x.grad.asnumpy(), gradient, rtol=1e-12, atol=1e-12)
 
 
@@ -74,6 +75,7 @@ def test_global_maximum_goes_to_the_first():
     flat = data.reshape(3, 2, -1)
     wanted = np.zeros_like(flat)
     np.put_along_axis(wanted, flat.argmax(-1)[..., None], 1, -1)
+    assert x.grad is not None
     np.testing.assert_array_equal(x.grad.asnumpy().reshape(flat.shape), wanted)
     np.testing.assert_array_equal(y.asnumpy().reshape(3, 2), flat.max(-1))
 
