@@ -5,9 +5,11 @@ MXNet's rule for indices outside of the array is said per operator: nearly all o
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -375,7 +377,36 @@ def boolean_mask(data: Array, index: Array, *, axis: int = 0) -> Array:
         f"{data.shape}",
     )
     kept = np.flatnonzero(np.asarray(lax.stop_gradient(index)))  # concrete also while data is differentiated
-    return gather_axis(jnp.asarray(data), jnp.asarray(kept, INT32), position)
+    back = np.full(index.shape, -1, np.int32)
+    back[kept] = np.arange(len(kept))
+    return _kept_slices(jnp.asarray(data), jnp.asarray(kept, INT32), jnp.asarray(back), position)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
+def _kept_slices(data: Array, kept: Array, back: Array, axis: int) -> Array:
+    """The slices at ``kept``; ``back`` tells for each slice of data where it went (-1: nowhere)."""
+    return gather_axis(data, kept, axis)
+
+
+def _kept_forward(data: Array, kept: Array, back: Array, axis: int) -> tuple[Array, Array]:
+    return gather_axis(data, kept, axis), back
+
+
+def _kept_backward(axis: int, back: Array, head: Array) -> tuple[Array, None, None]:
+    return _returned_slices(axis, back, head), None, None
+
+
+@functools.partial(jax.jit, static_argnums=(0,))
+def _returned_slices(axis: int, back: Array, head: Array) -> Array:
+    # Reading where each slice went takes a third of the time of adding the gradients to zeros.
+    shape = (*head.shape[:axis], back.shape[0], *head.shape[axis + 1 :])
+    if not head.shape[axis]:
+        return jnp.zeros(shape, head.dtype)
+    found = lax.broadcast_in_dim(lax.ge(back, lax.full_like(back, 0)), shape, (axis,))
+    return lax.select(found, gather_axis(head, back, axis), jnp.zeros(shape, head.dtype))
+
+
+_kept_slices.defvjp(_kept_forward, _kept_backward)
 
 
 @operator("_onehot_encode", dtypes="free", grad=zero_grad)

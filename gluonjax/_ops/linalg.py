@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array, lax
 
 from gluonjax._ops.dot import contract
+from gluonjax._ops.lapack import decompositions, dense
 from gluonjax._ops.opdef import Attrs, check, operator
 from gluonjax._ops.shape_rules import normalize_axis
 
@@ -180,7 +181,7 @@ def potrf(A: Array, *, lower: bool = True) -> Array:
     _check_square("_linalg_potrf", A)
     # The triangle that is read is the one that is asked for.
     matrix = _symmetric(A) if lower else _swap(_symmetric(A))
-    factor = lax.linalg.cholesky(matrix, symmetrize_input=False)
+    factor = decompositions().cholesky(matrix, symmetrize_input=False)
     return factor if lower else _swap(factor)
 
 
@@ -198,7 +199,7 @@ def potri(A: Array, *, lower: bool = True) -> Array:
     _check_square("_linalg_potri", A)
     A = A if lower else _swap(A)
     identity = jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=A.dtype), A.shape)
-    inverse = lax.linalg.triangular_solve(A, identity, left_side=True, lower=True)
+    inverse = decompositions().triangular_solve(A, identity, left_side=True, lower=True)
     return _matmul(inverse, inverse, transpose_a=True)
 
 
@@ -264,7 +265,7 @@ def trsm(
         An array of the shape of B.
     """
     _check_sides("_linalg_trsm", A, B, rightside)
-    return lax.linalg.triangular_solve(
+    return decompositions().triangular_solve(
         A, _scaled(B, alpha), left_side=not rightside, lower=lower, transpose_a=transpose
     )
 
@@ -313,7 +314,7 @@ def gelqf(A: Array) -> tuple[Array, Array]:
         A.ndim >= 2 and A.shape[-2] <= A.shape[-1],
         f"_linalg_gelqf: Input A shape wrong: Last dimension must be >= than second to last, got {A.shape}",
     )
-    orthonormal, upper = lax.linalg.qr(_swap(A), full_matrices=False)
+    orthonormal, upper = decompositions().qr(_swap(A), full_matrices=False)
     return _swap(orthonormal), _swap(upper)
 
 
@@ -331,7 +332,7 @@ def syevd(A: Array) -> tuple[Array, Array]:
     _check_square("_linalg_syevd", A)
     if A.shape[-1] == 0:
         return A, lax.reshape(A, A.shape[:-1])
-    columns, values = lax.linalg.eigh(_symmetric(A), lower=True, symmetrize_input=False)
+    columns, values = decompositions().eigh(_symmetric(A), lower=True, symmetrize_input=False)
     rows = _swap(columns)
     fixed = lax.stop_gradient(rows)
     largest = jnp.take_along_axis(fixed, jnp.argmax(jnp.abs(fixed), axis=-1, keepdims=True), axis=-1)
@@ -340,7 +341,7 @@ def syevd(A: Array) -> tuple[Array, Array]:
 
 def _determinants(A: Array) -> Array:
     # The determinant of nothing is the product of nothing.
-    return jnp.linalg.det(A) if A.shape[-1] else jnp.prod(A, axis=(-2, -1))
+    return dense().det(A) if A.shape[-1] else jnp.prod(A, axis=(-2, -1))
 
 
 @operator("_linalg_det", aliases=("linalg_det",))
@@ -378,7 +379,7 @@ def _slogdet_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dic
     flat = (*matrix.shape[:-2], 1, 1)
     singular = jnp.broadcast_to(jnp.reshape(outputs.output0 == 0, flat), matrix.shape)
     unit = jnp.broadcast_to(jnp.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape)
-    inverse = _swap(jnp.linalg.inv(lax.select(singular, unit, matrix)))
+    inverse = _swap(dense().inv(lax.select(singular, unit, matrix)))
     product = jnp.reshape(head.output1, flat) * inverse
     return {"A": lax.select(singular, lax.full_like(product, 0), product)}
 
@@ -395,7 +396,7 @@ def slogdet(A: Array) -> tuple[Array, Array]:
     """
     _check_square("_linalg_slogdet", A)
     _check_floating("_linalg_slogdet", A)
-    sign, logarithm = jnp.linalg.slogdet(A)
+    sign, logarithm = dense().slogdet(A)
     return _vector_of_numbers(sign), _vector_of_numbers(logarithm)
 
 
@@ -410,7 +411,7 @@ def npi_slogdet(A: Array) -> tuple[Array, Array]:
         Signs and logarithms, one of each for every matrix; of a single matrix, 0-d arrays.
     """
     _check_square("_npi_slogdet", A)
-    sign, logarithm = jnp.linalg.slogdet(A)
+    sign, logarithm = dense().slogdet(A)
     return sign, logarithm
 
 
@@ -426,4 +427,16 @@ def inverse(A: Array) -> Array:
     """
     _check_square("_linalg_inverse", A)
     _check_floating("_linalg_inverse", A)
-    return jnp.linalg.inv(A)
+    return _inverse(A)
+
+
+@jax.custom_jvp
+def _inverse(A: Array) -> Array:
+    return dense().inv(A)
+
+
+@_inverse.defjvp
+def _inverse_tangent(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    """Two products, where JAX solves two systems more."""
+    inverse = _inverse(primals[0])
+    return inverse, -_matmul(_matmul(inverse, tangents[0]), inverse)

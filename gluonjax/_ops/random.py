@@ -25,6 +25,7 @@ from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import OperatorError
 from gluonjax._ops import samplers
+from gluonjax._ops.indexing import gather_axis
 from gluonjax._ops.opdef import check, operator, zero_grad
 from gluonjax._ops.update_rules import HALF
 
@@ -329,7 +330,14 @@ def shuffle(data: Array, *, key: Any) -> Array:
         The same rows in another order.
     """
     check(data.ndim >= 1, "_shuffle: data has no axis to shuffle; give an array of one dimension or more")
-    return jax.random.permutation(key, data, axis=0)
+    return gather_axis(data, _random_order(key, data.shape[0]), 0)
+
+
+def _random_order(key: Any, count: int) -> Array:
+    """The int32 positions 0 to ``count - 1`` in a random order: one sort of numbers that hold a draw and a position."""
+    drawn = jax.random.bits(key, (count,), jnp.uint32).astype(np.int64)
+    position = lax.iota(np.dtype(np.int64), count)
+    return (lax.sort((drawn << 32) | position) & np.int64(0xFFFFFFFF)).astype(np.int32)
 
 
 @operator("_sample_unique_zipfian", host=True, outputs=("samples", "num_tries"), grad=zero_grad)

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from gluonjax._base import dtypes as _dtypes
+from gluonjax._base.aligned import copied
 from gluonjax._base.devices import Context, current_context, put
 from gluonjax._base.errors import MXNetError, TracedValueError
 from gluonjax._base.scopes import modes
@@ -692,6 +693,8 @@ def numpy_cast(source: Any, dtype: Any) -> np.ndarray:
     """A C-ordered copy of an array-like in a type, as C casts: what does not fit wraps around, without a warning."""
     with np.errstate(over="ignore", invalid="ignore"):
         try:
+            if type(source) is np.ndarray:
+                return copied(source, dtype)
             return np.array(source, dtype=dtype, order="C", copy=True)
         except (OverflowError, ValueError):
             return np.asarray(source).astype(dtype, order="C")

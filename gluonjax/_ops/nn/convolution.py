@@ -11,19 +11,17 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import OperatorError
+from gluonjax._ops.nn import few_channels, grouped, tiles
 from gluonjax._ops.nn.pointwise import pointwise
 from gluonjax._ops.nn.sums import on_cpu
-from gluonjax._ops.nn.windows import depthwise, one_channel, pad_axes, per_axis, spatial_axes
+from gluonjax._ops.nn.volumes import by_planes
+from gluonjax._ops.nn.windows import depthwise, pad_axes, per_axis, spatial_axes
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
 
 Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None
 CudnnTune = Literal["fastest", "limited_workspace", "off"] | None
 MOST_SEPARATE_GROUPS = 128
-# Up to this many elements in a kernel, shifted products of a single input channel beat XLA's convolution on CPU.
-MOST_SHIFTS = 49
-
 
 def _weighted_inputs(attrs: Attrs) -> tuple[str, ...]:
     return ("data", "weight") if attrs.no_bias else ("data", "weight", "bias")
@@ -76,6 +74,8 @@ def correlate(
     if groups > 1 and on_cpu():
         if weight.shape[channel] == 1:
             return _depthwise(data, weight, axes, channel, stride, padding, spread, dilate)
+        if _groups_are_small(data, weight, channel, groups, spread):
+            return grouped.small_groups(_padded(data, axes, padding), weight, groups, stride, dilate)
         if groups <= MOST_SEPARATE_GROUPS:
             # XLA's gradient of a grouped convolution on CPU takes a hundred times as long as that of its
             # parts.
@@ -102,21 +102,39 @@ def correlate(
             data.reshape(data.shape[0], -1), weight.reshape(weight.shape[0], -1), (((1,), (1,)), ((), ()))
         )
         return lax.expand_dims(product, axes)
-    taps = math.prod(weight.shape[axis] for axis in axes)
-    if groups == 1 and taps == 1 and max(spread) == 1 and on_cpu() and data.dtype in (jnp.float32, jnp.float64):
-        low, high = zip(*padding)
-        return pointwise(pad_axes(data, axes, 0, low, high, (0,) * len(axes)), weight, axes, channel, stride)
-    small = math.prod(weight.shape) // weight.shape[0] <= MOST_SHIFTS and max(spread) == 1
-    if data.shape[1] == 1 and channel == 1 and on_cpu() and small and is_floating(data.dtype):
-        low, high = zip(*padding)
-        padded = pad_axes(data, axes, 0, low, high, (0,) * len(axes))
-        return one_channel(padded, weight, axes, stride, dilate)
+    if groups == 1 and on_cpu() and data.dtype in (jnp.float32, jnp.float64):
+        if math.prod(weight.shape[axis] for axis in axes) == 1 and max(spread) == 1:
+            return pointwise(_padded(data, axes, padding), weight, axes, channel, stride)
+        if channel == 1 and stride == weight.shape[2:] and max(*dilate, *spread) == 1:
+            return tiles.gathered(_padded(data, axes, padding), weight)
+        if max(spread) == 1 and few_channels.suits(weight, channel) and len(axes) < 3:
+            return few_channels.few_channels(_padded(data, axes, padding), weight, stride, dilate)
+        if len(axes) == 3:
+            flat = (2, 3) if channel == 1 else (1, 2)
+
+            def planar(pictures: Array, kernel: Array) -> Array:
+                return correlate(
+                    pictures, kernel, axes=flat, stride=stride[1:], padding=padding[1:], spread=spread[1:],
+                    dilate=dilate[1:], groups=1,
+                )  # fmt: skip
+
+            return by_planes(data, weight, axes[0], stride[0], padding[0], spread[0], dilate[0], planar)
     return lax.conv_general_dilated(
         data, weight, stride, padding, lhs_dilation=spread, rhs_dilation=dilate, feature_group_count=groups,
         dimension_numbers=lax.ConvDimensionNumbers(
             (0, channel, *axes), (0, channel, *axes), (0, channel, *axes)
         ),
     )  # fmt: skip
+
+
+def _groups_are_small(data: Array, weight: Array, channel: int, groups: int, spread: tuple[int, ...]) -> bool:
+    """Whether shifted products are the fastest way to convolve groups on a CPU."""
+    return data.dtype in (jnp.float32, jnp.float64) and max(spread) == 1 and grouped.suits(weight, channel, groups)
+
+
+def _padded(data: Array, axes: tuple[int, ...], padding: list[tuple[int, int]]) -> Array:
+    low, high = zip(*padding)
+    return pad_axes(data, axes, 0, low, high, (0,) * len(axes))
 
 
 def _depthwise(
@@ -348,6 +366,11 @@ class _Transposed:
     pad: tuple[int, ...]
     adj: tuple[int, ...]
 
+    def side_by_side(self, weight: Array) -> bool:
+        """Whether every output comes from one input."""
+        whole = self.stride == weight.shape[2:] and not any((*self.pad, *self.adj))
+        return whole and self.channel == 1 and self.groups == 1 and max(self.dilate) == 1
+
     def convolve(self, data: Array, weight: Array) -> Array:
         """The convolution whose data gradient the operator is."""
         padding = [(amount, amount - extra) for amount, extra in zip(self.pad, self.adj)]
@@ -365,6 +388,8 @@ def _transposed(data: Array, weight: Array, how: _Transposed) -> Array:
     The gradients are written down as those of the convolution that this is the transpose of: XLA:CPU takes thirty
     times as long for the weight gradient of spread-out data.
     """
+    if how.side_by_side(weight) and on_cpu() and data.dtype in (jnp.float32, jnp.float64):
+        return tiles.scattered(data, weight)
     reach = [(weight.shape[axis] - 1) * step for axis, step in zip(how.axes, how.dilate)]
     return correlate(
         data, _transposed_weight(weight, how.channel, how.groups, how.axes), axes=how.axes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.nn.windows import (
+    Windows,
     offsets,
     pad_axes,
     per_axis,
@@ -22,8 +23,11 @@ from gluonjax._ops.nn.windows import (
 )
 from gluonjax._ops.opdef import check, operator
 
-# Up to this many elements in a window, a chain of slices beats XLA's window primitives on CPU.
+# Up to this many elements along an axis, a chain of slices beats XLA's window primitives on CPU.
 SLICED_WINDOW = 25
+# Windows of more elements are summed axis by axis, or their maximum is found so.
+SMALL_WINDOW = 9
+MOST_MAXIMA = 9
 
 
 def _output_size(size: int, kernel: int, stride: int, pad: int, convention: str) -> int:
@@ -38,11 +42,43 @@ def _far_padding(size: int, kernel: int, stride: int, pad: int, outputs: int) ->
     return max((outputs - 1) * stride + kernel - size - pad, 0)
 
 
+def _total_along(
+    data: Array, axis: int, count: int, stride: int, size: int
+) -> Array:
+    """The sums of windows along one axis."""
+    parts = [strided_slice(data, (axis,), (start,), (stride,), (size,)) for start in range(count)]
+    return functools.reduce(lax.add, parts)
+
+
+def _total_side_by_side(data: Array, axes: Sequence[int], kernel: Sequence[int], size: Sequence[int]) -> Array:
+    """The sum of windows that do not overlap."""
+    whole = [number * width for number, width in zip(size, kernel)]
+    data = strided_slice(data, axes, (0,) * len(axes), (1,) * len(axes), whole)
+    shape: list[int] = []
+    windows: list[int] = []
+    for axis, extent in enumerate(data.shape):
+        if axis not in axes:
+            shape.append(extent)
+            continue
+        which = list(axes).index(axis)
+        shape += [size[which], kernel[which]]
+        windows.append(len(shape) - 1)
+    return lax.reduce_sum(lax.reshape(data, shape), axes=tuple(windows))
+
+
 def _total(
     data: Array, axes: Sequence[int], kernel: Sequence[int], stride: Sequence[int], size: Sequence[int]
 ) -> Array:
     """The sum of each window of padded data."""
-    if on_cpu() and np.prod(kernel) <= SLICED_WINDOW:
+    if on_cpu() and np.prod(kernel) > SMALL_WINDOW and tuple(kernel) == tuple(stride):
+        return _total_side_by_side(data, axes, kernel, size)
+    if on_cpu() and max(kernel) <= SLICED_WINDOW:
+        if np.prod(kernel) > SMALL_WINDOW:
+            for each in zip(axes, kernel, stride, size):
+                data = _total_along(data, *each)
+                # Without the barrier XLA computes the sums along one axis anew for each along the next.
+                data = lax.optimization_barrier(data)
+            return data
         parts = [strided_slice(data, axes, start, stride, size) for start in offsets(kernel)]
         return functools.reduce(lax.add, parts)
     dimensions, steps = [1] * data.ndim, [1] * data.ndim
@@ -52,32 +88,66 @@ def _total(
     return lax.reduce_window(data, np.zeros((), data.dtype), lax.add, dimensions, steps, "VALID")
 
 
-def _maximum(
-    data: Array,
-    axes: tuple[int, ...],
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    size: tuple[int, ...],
-) -> Array:
-    """The maximum of each window of padded data."""
-    if on_cpu() and np.prod(kernel) <= SLICED_WINDOW:
-        return window_max(data, axes, kernel, stride, size)
+def _maximum(data: Array, how: Windows) -> Array:
+    """The maximum of each window."""
+    if on_cpu() and max(how.kernel) <= SLICED_WINDOW:
+        if np.prod(how.kernel) <= MOST_MAXIMA:
+            return window_max(data, how)
+        # From the last axis to the first, so that the first of equal maxima gets the gradient.
+        for which in reversed(range(len(how.axes))):
+            data = window_max(data, _only(how, which, data))
+        return data
     dimensions, steps = [1] * data.ndim, [1] * data.ndim
-    for axis, count, jump in zip(axes, kernel, stride):
+    for axis, count, jump in zip(how.axes, how.kernel, how.stride):
         dimensions[axis], steps[axis] = count, jump
-    return lax.reduce_window(data, np.asarray(-np.inf, data.dtype), lax.max, dimensions, steps, "VALID")
+    least = np.asarray(-np.inf, data.dtype)
+    return lax.reduce_window(how.padded(data), least, lax.max, dimensions, steps, "VALID")
 
 
+def _only(how: Windows, which: int, data: Array) -> Windows:
+    """The windows along one of the axes, of data that may be pooled along others already."""
+    image = tuple(data.shape[axis] for axis in how.axes)
+    settings = ((how.kernel, 1), (how.stride, 1), (how.low, 0))
+    kernel, stride, low = (
+        tuple(value if number == which else plain for number, value in enumerate(values)) for values, plain in settings
+    )
+    size = tuple(n if number == which else same for number, (n, same) in enumerate(zip(how.size, image)))
+    return Windows(how.axes, kernel, stride, image, size, low, how.filler)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
 def _global_max(data: Array, axes: tuple[int, ...]) -> Array:
-    """The maximum over all positions, ties to the first: through its index, not through equality."""
-    order = tuple(axis for axis in range(data.ndim) if axis not in axes) + axes
-    kept = data.ndim - len(axes)
-    moved = lax.transpose(data, order) if order != tuple(range(data.ndim)) else data
-    flat = lax.reshape(moved, (*moved.shape[:kept], int(np.prod(moved.shape[kept:]))))
-    place = lax.argmax(lax.stop_gradient(flat), kept, jnp.int32)
-    chosen = lax.eq(lax.broadcasted_iota(jnp.int32, flat.shape, kept), lax.expand_dims(place, (kept,)))
-    picked = lax.reduce_sum(lax.select(chosen, flat, lax.full_like(flat, 0)), axes=(kept,))
-    return lax.reshape(picked, tuple(1 if axis in axes else n for axis, n in enumerate(data.shape)))
+    """The maximum over all positions; the first of equal maxima gets the gradient."""
+    kept = tuple(1 if axis in axes else n for axis, n in enumerate(data.shape))
+    # Rows first: a CPU compares whole rows, but goes through one row number by number.
+    rows = lax.reduce_max(data, axes=axes[:1])
+    if len(axes) > 1:
+        rows = lax.reduce_max(lax.optimization_barrier(rows), axes=tuple(axis - 1 for axis in axes[1:]))
+    return lax.reshape(rows, kept)
+
+
+def _global_max_forward(data: Array, axes: tuple[int, ...]) -> tuple[Any, tuple[Array, Any]]:
+    best = _global_max(data, axes)
+    return best, (data, best)
+
+
+def _global_max_backward(axes: tuple[int, ...], saved: tuple[Array, Array], head: Array) -> tuple[Array]:
+    data, best = saved
+    everywhere = tuple(range(data.ndim))
+    number = lax.full(data.shape, 0, jnp.int32)
+    for axis in axes:
+        number = number * data.shape[axis] + lax.broadcasted_iota(jnp.int32, data.shape, axis)
+    reaches = lax.eq(data, lax.broadcast_in_dim(best, data.shape, everywhere))
+    beyond = lax.full_like(number, np.iinfo(np.int32).max)
+    places = lax.reduce_min(lax.select(reaches, number, beyond), axes=axes[:1])
+    if len(axes) > 1:
+        places = lax.reduce_min(lax.optimization_barrier(places), axes=tuple(axis - 1 for axis in axes[1:]))
+    first = lax.broadcast_in_dim(lax.reshape(places, best.shape), data.shape, everywhere)
+    spread = lax.broadcast_in_dim(head, data.shape, everywhere)
+    return (lax.select(lax.eq(number, first), spread, lax.full_like(spread, 0)),)
+
+
+_global_max.defvjp(_global_max_forward, _global_max_backward)
 
 
 def _root(total: Array, power: int) -> Array:
@@ -175,10 +245,12 @@ def pooling(
     filler = float(jnp.finfo(data.dtype).min) if pool_type == "max" else 0.0
     if power > 1:
         wide = lax.integer_pow(wide, power)
-    padded = pad_axes(wide, axes, filler, pad, far, (0,) * dimensions)
     if pool_type == "max":
-        return _maximum(padded, axes, kernel, stride, outputs)
+        return _maximum(wide, Windows(axes, kernel, stride, sizes, outputs, pad, filler))
+    padded = pad_axes(wide, axes, filler, pad, far, (0,) * dimensions)
     total = _total(padded, axes, kernel, stride, outputs)
+    if power > 1 and on_cpu():
+        total = lax.optimization_barrier(total)  # else its gradient computes the root anew for each element of a window
     if pool_type == "avg":
         counts = _window_counts(sizes, kernel, stride, pad, outputs, count_include_pad is not False)
         total = _divide(total, counts, axes)

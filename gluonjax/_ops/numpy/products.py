@@ -10,6 +10,7 @@ import numpy as np
 from jax import Array
 
 from gluonjax._base.dtypes import is_floating
+from gluonjax._ops.lapack import dense
 from gluonjax._ops.opdef import check
 
 _HIGH = jax.lax.Precision.HIGHEST
@@ -101,38 +102,38 @@ def check_matrices(name: str, a: Array, square: bool = True) -> None:
 def inv(a: Array) -> Array:
     """The inverse of square matrices."""
     check_matrices("inv", a)
-    return jnp.linalg.inv(a)
+    return dense().inv(a)
 
 
 def det(a: Array) -> Array:
     """The determinant of square matrices."""
     check_matrices("det", a)
-    return jnp.linalg.det(a)
+    return dense().det(a)
 
 
 def slogdet(a: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute determinant."""
     check_matrices("slogdet", a)
-    sign, logarithm = jnp.linalg.slogdet(a)
+    sign, logarithm = dense().slogdet(a)
     return sign, logarithm
 
 
 def cholesky(a: Array) -> Array:
     """The lower triangular L with L L' = a."""
     check_matrices("cholesky", a)
-    return jnp.linalg.cholesky(a)
+    return dense().cholesky(a)
 
 
 def svd(a: Array) -> tuple[Array, Array, Array]:
     """``ut, l, v`` with ``a = ut * l @ v``; the thin decomposition."""
     check_matrices("svd", a, square=False)
-    return tuple(jnp.linalg.svd(a, full_matrices=False))  # type: ignore[return-value]
+    return tuple(dense().svd(a, full_matrices=False))  # type: ignore[return-value]
 
 
 def eigh(a: Array, *, uplo: str) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of symmetric matrices of which one triangle is read."""
     check_matrices("eigh", a)
-    values, vectors = jnp.linalg.eigh(a, UPLO=uplo, symmetrize_input=False)
+    values, vectors = dense().eigh(a, UPLO=uplo, symmetrize_input=False)
     return values, vectors
 
 
@@ -140,13 +141,13 @@ def solve(a: Array, b: Array) -> Array:
     """x with a x = b."""
     check_matrices("solve", a)
     _same("solve", a, b)
-    return jnp.linalg.solve(a, b)
+    return dense().solve(a, b)
 
 
 def pinv(a: Array, rcond: Array, *, hermitian: bool) -> Array:
     """The Moore-Penrose pseudo-inverse."""
     check_matrices("pinv", a, square=False)
-    return jnp.linalg.pinv(a, rtol=rcond, hermitian=hermitian)
+    return dense().pinv(a, rtol=rcond, hermitian=hermitian)
 
 
 def norm(a: Array, *, ord: Any, axis: Any, keepdims: bool) -> Array:
@@ -157,22 +158,22 @@ def norm(a: Array, *, ord: Any, axis: Any, keepdims: bool) -> Array:
 
 def tensorinv(a: Array, *, ind: int) -> Array:
     """The inverse of the linear map that an array of many axes stands for."""
-    return jnp.linalg.tensorinv(a, ind=ind)
+    return dense().tensorinv(a, ind=ind)
 
 
 def tensorsolve(a: Array, b: Array, *, axes: Any) -> Array:
     """x with tensordot(a, x) = b."""
-    return jnp.linalg.tensorsolve(a, b, axes=axes)
+    return dense().tensorsolve(a, b, axes=axes)
 
 
 def lstsq(a: Array, b: Array, *, rcond: float | None) -> tuple[Array, Array, Array, Array]:
     """Least squares: solution, residuals, rank, singular values."""
-    return tuple(jnp.linalg.lstsq(a, b, rcond=rcond))  # type: ignore[return-value]
+    return tuple(dense().lstsq(a, b, rcond=rcond))  # type: ignore[return-value]
 
 
 def qr(a: Array, *, mode: str) -> tuple[Array, Array]:
     """Orthonormal columns q and upper triangular r with a = q r."""
-    return tuple(jnp.linalg.qr(a, mode=mode))  # type: ignore[return-value]
+    return tuple(dense().qr(a, mode=mode))  # type: ignore[return-value]
 
 
 def matrix_power(a: Array, *, n: int) -> Array:
