@@ -73,11 +73,13 @@ class Program:
         cost: Estimated elementary operations of one call.
         inherent: How many of these a compiled program needs as well.
         equations: How many equations it evaluates, those of loops and branches included.
+        steps: The same without those.
     """
 
-    __slots__ = ("_run", "cost", "equations", "inherent")
+    __slots__ = ("_run", "cost", "equations", "inherent", "steps")
 
-    def __init__(self, run: Run, cost: float, inherent: float, equations: int) -> None:
+    def __init__(self, run: Run, cost: float, inherent: float, equations: int, steps: int) -> None:
+        self.steps = steps
         self._run = run
         self.cost = cost
         self.inherent = inherent
@@ -125,7 +127,9 @@ def build(closed_jaxpr: Any) -> Program | None:
         builder = _quiet.run(_Builder, closed_jaxpr)
     except _NoRule:
         return None
-    return Program(builder.outer(), builder.cost, builder.inherent + builder.traffic(), builder.equations)
+    cost, equations = builder.cost, builder.equations
+    inherent = builder.inherent + builder.traffic()
+    return Program(builder.outer(), cost, inherent, equations, len(builder.steps))
 
 
 def _operand(aval: Any) -> Operand:

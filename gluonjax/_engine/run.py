@@ -401,7 +401,7 @@ class Kernel:
 
     def _limit(self, program: Any) -> float:
         """The cost above which a program is not interpreted."""
-        limit = LARGE * _length_of(program)
+        limit = LARGE * max(1.0, program.steps / USUAL_LENGTH)  # loops have no more patience for being long inside
         return min(limit, STEADY) if self.steady and not modes.once else limit
 
     def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
