@@ -5,6 +5,7 @@ They ignore the gradient that arrives from above (``SoftmaxOutput`` can be asked
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -245,7 +246,7 @@ def _make_loss_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> d
     scale: Any = attrs.grad_scale
     if attrs.normalization == "batch":
         # MXNet looks at all but the last axis as the batch, and at a vector as one example.
-        scale = scale / max(product(data.shape[:-1]), 1)
+        scale = scale / max(math.prod(data.shape[:-1]), 1)
     elif attrs.normalization == "valid":
         above = lax.gt(data, lax.full_like(data, attrs.valid_thresh))
         count = lax.reduce_sum(lax.convert_element_type(above, jnp.float32), axes=tuple(range(data.ndim)))
