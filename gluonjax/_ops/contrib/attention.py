@@ -28,7 +28,7 @@ def _scores(queries: Array, keys: Array) -> Array:
     """Scaled products of ``(length, batch, heads, size)`` queries and keys: ``(batch * heads, queries, keys)``."""
     scale = 1 / math.sqrt(max(queries.shape[-1], 1))
     product = jnp.einsum("qbhd,kbhd->bhqk", queries * jnp.asarray(scale, queries.dtype), keys, precision=_EXACT)
-    return product.reshape(-1, queries.shape[0], keys.shape[0])
+    return product.reshape(product.shape[0] * product.shape[1], queries.shape[0], keys.shape[0])
 
 
 def _mix(name: str, attention: Array, values: Array) -> Array:

@@ -219,6 +219,12 @@ def no_bins(sample: Sample) -> bool:
     return sample.attrs.get("bin_cnt") == 0
 
 
+def skipped_update(sample: Sample) -> bool:
+    """The last input, ``rescale_grad``, is 0 or not finite: the weights stay as they are."""
+    scale = sample.inputs[-1].astype(np.float64).reshape(-1)[:1]
+    return not (np.isfinite(scale) & (scale != 0)).all()
+
+
 # Of the numbers that differ, ours and MXNet's.
 
 
