@@ -195,3 +195,15 @@ def test_states_that_are_loaded_or_saved_between_steps(tmp_path):
                 training.net.load_parameters(str(tmp_path / "weights"))
         found.append(training.weights())
     _close(*found)
+
+
+def test_gradients_that_nobody_uses_are_computed_all_the_same(monkeypatch):
+    """A loop of backward passes without updates is somebody's measurement or warm-up, not nothing."""
+    launched = []
+    launch = lazy.launch
+    monkeypatch.setattr(lazy, "launch", lambda call, *rest: (launched.append(call), launch(call, *rest)))
+    training = _Training()
+    for _ in range(5):
+        training.backward()
+    assert len(launched) == 4
+    nd.waitall()
