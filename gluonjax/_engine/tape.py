@@ -274,7 +274,7 @@ def deliver(found: dict[Any, Tracked]) -> None:
         if type(leaf) is not Leaf or leaf.req == "null" or leaf.buffer is None:
             continue
         buffer = leaf.buffer
-        before = buffer._cell.value if hasattr(buffer, "_cell") else None
+        before: Any = buffer._cell.value if hasattr(buffer, "_cell") else None
         if lazy.waits(before):
             # Nobody has read or used the last gradient, but a loop without updates is there to compute them.
             lazy.launch(before.call)
