@@ -323,8 +323,6 @@ class _Program:
         written = {made.cells[number] for number in kept}
         of_cells = enumerate(inputs[: len(self._reads)])
         self._donated = tuple([place for place, number in of_cells if capture.reads[number] in written])
-        # The memory of these, which gets the results.
-        self._replaced = [self._reads[place] for place in self._donated]
         evaluate = jax.extend.core.jaxpr_as_fun(closed)
         fill = [np.zeros(struct.shape, struct.dtype) if not is_used else None for struct, is_used in zip(structs, used)]
 
@@ -383,19 +381,20 @@ class _Program:
     def run(self, cells: Sequence[Cell]) -> Any:
         """Launch on the memory as it is now; ``_STALE`` where its shapes are no longer those of this version."""
         values: list[Any] = []
-        for source, (shape, dtype) in zip(self._reads, self._expected):
-            value = (cells[source] if type(source) is int else source).value
+        memory = [cells[source] if type(source) is int else source for source in self._reads]
+        for cell, (shape, dtype) in zip(memory, self._expected):
+            value = cell.value
             if type(value) in _PENDING:
                 value = inflight.wait(force(value))
             if value.shape != shape or value.dtype != dtype:
                 return _STALE
             values.append(value)
         if np.ndarray in map(type, values):
-            self._returning.upload(values, [cells[one] if type(one) is int else one for one in self._reads])
+            self._returning.upload(values, memory)
         value = None
         hosts = [make() for make in self.capture_hosts]
         values += [hosts[number] for number in self._hosts]
-        with taking_over([cells[one] if type(one) is int else one for one in self._replaced], values, self._donated):
+        with taking_over([memory[place] for place in self._donated], values, self._donated):
             results = self._compiled(*values)
             for target, value in zip(self._targets, results):
                 cell = cells[target] if type(target) is int else target

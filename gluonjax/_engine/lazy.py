@@ -105,7 +105,6 @@ class Call:
         self.size = size
         self.blocks = blocks if origin is None or origin is eager.origin else blocks + 1
 
-
     @classmethod
     def promise(cls) -> Call:
         """A call that somebody else runs, who holds ``lock`` until it has set the results."""

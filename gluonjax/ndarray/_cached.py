@@ -52,7 +52,6 @@ class CachedGraph:
         self._programs: dict[Any, tuple[Lowered, Kernel]] = {}
         self._open_shapes: dict[Any, tuple[dict[int, Any], Any]] = {}
         self._origin = Origin()
-        # Identities of the NumPy values of the last call.
         self._returning = Returning()
 
     @functools.cached_property

@@ -35,8 +35,8 @@ def taking_over(cells: Sequence[Cell | None], values: list[Any], places: Sequenc
                 cell.value = lazy.Lazy(promise, len(standing), value.shape, value.dtype)
                 standing.append((cell, place))
         value = None
-        protect(values, places, itertools.repeat(0))
         try:
+            protect(values, places, itertools.repeat(0))
             yield
         except BaseException:
             for cell, place in standing:
