@@ -143,6 +143,8 @@ def _depthwise(
 ) -> Array:  # fmt: skip
     low, high = zip(*padding)
     padded = pad_axes(data, axes, 0, low, high, [step - 1 for step in spread])
+    # The slice in the middle is the data itself, which XLA would compute anew for it, from the last stored array on.
+    padded = lax.optimization_barrier(padded)
     repeats = weight.shape[0] // data.shape[channel]
     if repeats > 1:
         padded = jnp.repeat(padded, repeats, axis=channel, total_repeat_length=weight.shape[0])
