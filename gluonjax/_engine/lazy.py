@@ -220,6 +220,20 @@ def _related(start: Call) -> list[Call]:
     return order
 
 
+def _let_read(ends: set[int], calls: Sequence[Call]) -> None:
+    """Launch this thread's operators, apart from these calls, that read what ends, given by id.
+
+    They would need a copy of it else. As parts of the same program XLA would make one: nothing orders them.
+    """
+    related = set(calls)
+    for reference in list(_waiting.values()):
+        call = reference()
+        if call is None or call in related or call.results is not None or call.origin is not eager.origin:
+            continue
+        if any(id(one) in ends for one in call.inputs) and any(output() is not None for output in call.outputs):
+            launch(call)
+
+
 def _append_with_sources(last: Call, chosen: set[Call], order: list[Call]) -> None:
     """Append a call to an order, after those it needs that are not in it yet."""
     work = [last]
@@ -252,6 +266,8 @@ def launch(start: Call, takeover: Takeover | None = None) -> None:
         # The results that come first, in the order of the arguments whose memory they may have.
         front: list[tuple[int, int]] = []
         if takeover is not None:
+            if eager.on:
+                _let_read({id(start.inputs[place]) for place in takeover.places}, calls)
             front = _make_room(start, takeover, position, slots, arrays)
         donated = len(arrays)
         steps: list[tuple[Kernel, tuple[Any, ...], tuple[int, ...]]] = []

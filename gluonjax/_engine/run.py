@@ -214,7 +214,7 @@ class Kernel:
                     plan.program = None
                 plan.rent = rent if rent > 0 else 0
                 return results
-        if defer and not self.host and not any(is_tracer(value) for value in values):
+        if defer and not self.host and not any(is_tracer(v) or type(v) is inflight.Failed for v in values):
             return lazy.put_off(self, values, self.structs_of(values), lazy.eager.origin if modes.recording else None)
         return self._run_compiled(values, device)
 

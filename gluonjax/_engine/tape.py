@@ -243,7 +243,7 @@ def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Se
                 return [Tracked(value) for value in lazy.put_off(found[0], operands, found[1])]
     kernel = node.kernel.backward(node.wanted, present, len(values))
     if not create_graph:
-        return [Tracked(value) for value in kernel.run(operands, node.on_host)]
+        return [Tracked(value) for value in kernel.run(operands, node.on_host, None, lazy.eager.on)]
     inputs = [Tracked(value, parent) for value, parent in zip(values, node.parents)]
     return _run(kernel, [*inputs, *[gradients[i] for i in present]], node.on_host, True)  # type: ignore[list-item]
 

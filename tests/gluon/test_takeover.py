@@ -207,3 +207,43 @@ def test_gradients_that_nobody_uses_are_computed_all_the_same(monkeypatch):
         training.backward()
     assert len(launched) == 4
     nd.waitall()
+
+
+@pytest.mark.parametrize("cold_forward", [True, False])
+def test_a_table_in_an_eager_loop_keeps_its_place(monkeypatch, cold_forward):
+    """The rows that a step looked up are those of the old table, and nothing copies the table to look them up later."""
+    copied = []
+    protect = lazy.protect
+
+    def watched(values, places, holders):
+        before = [id(value) for value in values]  # a reference more would make a copy
+        protect(values, places, holders)
+        copied.extend(value.shape for one, value in zip(before, values) if one != id(value))
+
+    rows, width = (37, 3) if cold_forward else (41, 3)
+    net = gluon.nn.Embedding(rows, width)
+    net.initialize(mx.init.One())
+    index = nd.array([1, 5, 1, 7])
+    net(index).wait_to_read()
+    # In the cold case only what writes the whole table is compiled.
+    monkeypatch.setattr(run, "LARGE", rows * width / 2 if cold_forward else 0.0)
+    lazy.eager.__init__()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+
+    def step():
+        with autograd.record():
+            found = net(index)
+        found.backward()
+        trainer.step(4)
+        return found
+
+    for _ in range(STEPS):
+        step()
+    nd.waitall()
+    monkeypatch.setattr(lazy, "protect", watched)
+    places = [handle._value.unsafe_buffer_pointer() for handle in (net.weight.data(), net.weight.grad())]
+    for number in range(STEPS, STEPS + 4):
+        found = step()
+        np.testing.assert_allclose(found.asnumpy()[:, 0], 1 - np.array([2, 1, 2, 1]) * number / 4, rtol=1e-6)
+    assert not copied
+    assert places == [handle._value.unsafe_buffer_pointer() for handle in (net.weight.data(), net.weight.grad())]
