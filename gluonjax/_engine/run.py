@@ -46,14 +46,18 @@ USUAL_LENGTH = 16
 # Calls that draw random numbers are interpreted up to so many elementary operations, and compiled above, always: the
 # tiers round differently, and one seed must give the same numbers every time.
 STEADY = 1.0e6
+# The same where compiled blocks make the random numbers, if they are many, and NumPy does the rest.
+STEADY_IN_BLOCKS = 1.6e7
 
 
 def numpy_only() -> None:
     """From now on compile nothing that NumPy can do: for processes that should leave JAX's devices alone."""
-    global LARGE, STEADY, PRICE_NS
-    LARGE, STEADY, PRICE_NS = float("inf"), float("inf"), 1 << 62
+    global LARGE, STEADY, PRICE_NS, BLOCKS
+    LARGE, STEADY, PRICE_NS, BLOCKS = float("inf"), float("inf"), 1 << 62, False
 
 
+# Whether large draws are made by compiled blocks.
+BLOCKS = True
 COLD_TIER = os.environ.get("GLUONJAX_COLD_TIER", "1") != "0"
 NAIVE = os.environ.get("MXNET_ENGINE_TYPE", "") == "NaiveEngine"
 
@@ -388,7 +392,7 @@ class Kernel:
             if self.interpretable:
                 from gluonjax._engine import interpret
 
-                program = interpret.build(traced.jaxpr)
+                program = interpret.build(traced.jaxpr, BLOCKS and not modes.once)
                 if program is not None and program.cost > self._limit(program):
                     program = None
             if program is None:
@@ -402,7 +406,9 @@ class Kernel:
     def _limit(self, program: Any) -> float:
         """The cost above which a program is not interpreted."""
         limit = LARGE * max(1.0, program.steps / USUAL_LENGTH)  # loops have no more patience for being long inside
-        return min(limit, STEADY) if self.steady and not modes.once else limit
+        if not self.steady or modes.once:
+            return limit
+        return min(limit, STEADY_IN_BLOCKS if program.drawn else STEADY)
 
     def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
         shown = ", ".join(
