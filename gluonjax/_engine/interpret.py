@@ -78,15 +78,17 @@ class Program:
         inherent: How many of these a compiled program needs as well.
         equations: How many equations it evaluates, those of loops and branches included.
         steps: The same without those.
+        products: What of the cost is that of matrix products.
         drawn: Whether compiled blocks make its random numbers, if they are many.
     """
 
-    __slots__ = ("_run", "cost", "drawn", "equations", "inherent", "steps")
+    __slots__ = ("_run", "cost", "drawn", "equations", "inherent", "products", "steps")
 
     def __init__(
-        self, run: Run, cost: float, inherent: float, equations: int, steps: int, drawn: bool = False
+        self, run: Run, cost: float, inherent: float, equations: int, steps: int, products: float, drawn: bool
     ) -> None:
         self.steps = steps
+        self.products = products
         self.drawn = drawn
         self._run = run
         self.cost = cost
@@ -115,12 +117,12 @@ class Program:
 # --------------------------------------------------------------------------------------------------- building
 
 
-def build(closed_jaxpr: Any, blocks: bool = True) -> Program | None:
+def build(closed_jaxpr: Any, patience: float = 1.0) -> Program | None:
     """Prepares a closed jaxpr for evaluation with NumPy.
 
     Args:
         closed_jaxpr: As from `jax.make_jaxpr(f)(...)` or `jax.jit(f).trace(...).jaxpr`.
-        blocks: Let compiled blocks make large draws of random numbers.
+        patience: So many times what they make as fast NumPy leaves to compiled blocks that draw random numbers.
 
     Returns:
         The program, or None if some equation, at any depth, cannot be interpreted.
@@ -133,12 +135,14 @@ def build(closed_jaxpr: Any, blocks: bool = True) -> Program | None:
     if closed_jaxpr.effects:
         return None
     try:
-        builder = _quiet.run(_Builder, closed_jaxpr, blocks)
+        builder = _quiet.run(_Builder, closed_jaxpr, patience)
     except _NoRule:
         return None
     cost, equations = builder.cost, builder.equations
-    inherent = builder.inherent + builder.traffic()
-    return Program(builder.outer(), cost, inherent, equations, len(builder.steps), builder.drawn)
+    inherent = builder.inherent + builder.drawing + builder.traffic()
+    return Program(
+        builder.outer(), cost, inherent, equations, len(builder.steps), builder.inherent, builder.drawn
+    )
 
 
 def _operand(aval: Any) -> Operand:
@@ -182,8 +186,8 @@ def _own(value: np.ndarray) -> np.ndarray:
 class _Builder:
     """Builds one jaxpr: slots for its values, and the steps that fill them."""
 
-    def __init__(self, closed_jaxpr: Any, blocks: bool = False) -> None:
-        self.blocks = blocks
+    def __init__(self, closed_jaxpr: Any, patience: float = math.inf) -> None:
+        self.patience = patience
         self.drawn = False
         jaxpr = getattr(closed_jaxpr, "jaxpr", closed_jaxpr)
         self.in_avals = [variable.aval for variable in jaxpr.invars]
@@ -191,7 +195,7 @@ class _Builder:
         self.slots: list[Any] = list(self.in_avals)  # the abstract value of each slot
         self.constants: dict[int, np.ndarray] = {}
         self.fresh: set[int] = set()  # slots that hold neither views nor constants
-        self.cost = self.inherent = 0.0
+        self.cost = self.inherent = self.drawing = 0.0
         self.equations = 0
         self.elementwise = True
         self.entries: dict[int, Callable[[Any], Any]] = {}
@@ -218,9 +222,9 @@ class _Builder:
                 for v in equation.invars
             ]
             name = equation.primitive.name
-            if name in _CALLS and self.blocks and draws.is_draw(equation):
+            if name in _CALLS and draws.is_draw(equation):
                 self.drawn = True
-            if name in _CALLS and self.blocks and draws.is_large(equation):
+            if name in _CALLS and draws.is_large(equation, self.patience):
                 outs = [len(slots)]
                 slots.append(equation.outvars[0].aval)
                 equations.append((SimpleNamespace(primitive=_DRAW, params=equation.params), ins, outs))
@@ -330,7 +334,7 @@ class _Builder:
         if name == "dot_general":
             self.inherent += cost
         elif name == "draw":
-            self.inherent += draws.inherent(site)
+            self.drawing += draws.inherent(site)
         for one in inners.values():
             if one is not None:
                 self.equations += one.equations

@@ -30,6 +30,9 @@ enable_x64 = jax.enable_x64
 
 # Elementary operations above which a call is compiled at once (about 25 milliseconds of NumPy work).
 LARGE = 1.0e8
+# Matrix products cost about the same in both tiers: so many times that much they may take while they are new. There
+# they are rent all the same, as compiled code runs beside Python.
+MATRICES = 10.0
 # What a launch of a compiled program costs; interpreting is "rent" for whatever it takes above that.
 LAUNCH_NS = 12_000
 # The "price": total rent after which compiling (20 to 130 ms) would have been cheaper.
@@ -52,12 +55,14 @@ STEADY_IN_BLOCKS = 1.6e7
 
 def numpy_only() -> None:
     """From now on compile nothing that NumPy can do: for processes that should leave JAX's devices alone."""
-    global LARGE, STEADY, PRICE_NS, BLOCKS
-    LARGE, STEADY, PRICE_NS, BLOCKS = float("inf"), float("inf"), 1 << 62, False
+    global LARGE, STEADY, PRICE_NS, PATIENCE, PATIENCE_ONCE
+    LARGE = STEADY = PATIENCE = PATIENCE_ONCE = float("inf")
+    PRICE_NS = 1 << 62
 
 
-# Whether large draws are made by compiled blocks.
-BLOCKS = True
+# How many samples NumPy draws before compiled blocks do, in units of what it draws as fast: in general, and for calls
+# that happen once (initializers).
+PATIENCE, PATIENCE_ONCE = 1.0, 16.0
 COLD_TIER = os.environ.get("GLUONJAX_COLD_TIER", "1") != "0"
 NAIVE = os.environ.get("MXNET_ENGINE_TYPE", "") == "NaiveEngine"
 
@@ -105,8 +110,9 @@ class _Plan:
         # What of a call's time a compiled program would take as well.
         self.inherent = 0 if program is None else int(program.inherent * NS_EACH)
         self.rent = 0
-        # Long calls are timed by the work they do: what other programs on this machine do is no reason to compile.
-        self.clock: Callable[[], int] = perf_counter_ns
+        # The first call and long ones are timed by the work they do: what other programs on this machine do is no
+        # reason to compile.
+        self.clock: Callable[[], int] = thread_time_ns
         self.settled = False
         # For calls that were put off: {(wanted, present): (backward kernel, its structs)}.
         self.backwards: dict[Any, tuple[Kernel, Any]] = {}
@@ -212,7 +218,12 @@ class Kernel:
                     raise self._explain(error, values) from error
                 taken = clock() - started
                 if taken > LONG_NS:
-                    plan.clock = thread_time_ns
+                    if clock is not thread_time_ns:
+                        # Perhaps other programs took the time.
+                        plan.clock = thread_time_ns
+                        return results
+                elif clock is thread_time_ns:
+                    plan.clock = perf_counter_ns
                 rent = plan.rent + taken - LAUNCH_NS - plan.inherent
                 if rent > PRICE_NS * plan.length and not plan.settled:
                     plan.program = None
@@ -379,6 +390,7 @@ class Kernel:
         if self.validate is not None:
             self.validate(values)
         program = structs = None
+        limit = 0.0
         if not self.host:
             structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
             try:
@@ -392,14 +404,20 @@ class Kernel:
             if self.interpretable:
                 from gluonjax._engine import interpret
 
-                program = interpret.build(traced.jaxpr, BLOCKS and not modes.once)
-                if program is not None and program.cost > self._limit(program):
+                program = interpret.build(traced.jaxpr, PATIENCE_ONCE if modes.once else PATIENCE)
+                if program is not None:
+                    limit = self._limit(program)
+                if program is not None and (
+                    program.cost - program.products > limit or program.cost > limit * MATRICES
+                ):
                     program = None
             if program is None:
                 counters.compiled += 1
             else:
                 counters.interpreted += 1
         plan = self._plans[signature] = _Plan(program, structs)
+        if program is not None and program.cost > limit:
+            plan.inherent = 0
         plan.settled = self.steady
         return plan
 

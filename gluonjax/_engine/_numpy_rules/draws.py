@@ -29,12 +29,12 @@ def is_draw(equation: Any) -> bool:
     return ins[0].aval.shape == () and all(one.aval.shape == outs[0].aval.shape for one in ins[1:])
 
 
-def is_large(equation: Any) -> bool:
-    """Whether a call is a draw of more samples than NumPy makes as fast as compiled blocks."""
+def is_large(equation: Any, patience: float) -> bool:
+    """Whether a call draws more samples, and so many times more, than NumPy makes as fast as compiled blocks."""
     if not is_draw(equation) or not partitionable():
         return False
     out = equation.outvars[0].aval
-    return out.size > DRAWS[str(draw_named(equation.params["name"], out.shape))].few
+    return out.size > patience * DRAWS[str(draw_named(equation.params["name"], out.shape))].few
 
 
 @functools.cache
