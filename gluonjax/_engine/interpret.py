@@ -78,17 +78,15 @@ class Program:
         inherent: How many of these a compiled program needs as well.
         equations: How many equations it evaluates, those of loops and branches included.
         steps: The same without those.
-        products: What of the cost is that of matrix products.
         drawn: Whether compiled blocks make its random numbers, if they are many.
     """
 
-    __slots__ = ("_run", "cost", "drawn", "equations", "inherent", "products", "steps")
+    __slots__ = ("_run", "cost", "drawn", "equations", "inherent", "steps")
 
     def __init__(
-        self, run: Run, cost: float, inherent: float, equations: int, steps: int, products: float, drawn: bool
+        self, run: Run, cost: float, inherent: float, equations: int, steps: int, drawn: bool
     ) -> None:
         self.steps = steps
-        self.products = products
         self.drawn = drawn
         self._run = run
         self.cost = cost
@@ -139,10 +137,8 @@ def build(closed_jaxpr: Any, patience: float = 1.0) -> Program | None:
     except _NoRule:
         return None
     cost, equations = builder.cost, builder.equations
-    inherent = builder.inherent + builder.drawing + builder.traffic()
-    return Program(
-        builder.outer(), cost, inherent, equations, len(builder.steps), builder.inherent, builder.drawn
-    )
+    inherent = builder.inherent + builder.traffic()
+    return Program(builder.outer(), cost, inherent, equations, len(builder.steps), builder.drawn)
 
 
 def _operand(aval: Any) -> Operand:
@@ -195,7 +191,7 @@ class _Builder:
         self.slots: list[Any] = list(self.in_avals)  # the abstract value of each slot
         self.constants: dict[int, np.ndarray] = {}
         self.fresh: set[int] = set()  # slots that hold neither views nor constants
-        self.cost = self.inherent = self.drawing = 0.0
+        self.cost = self.inherent = 0.0
         self.equations = 0
         self.elementwise = True
         self.entries: dict[int, Callable[[Any], Any]] = {}
@@ -334,7 +330,7 @@ class _Builder:
         if name == "dot_general":
             self.inherent += cost
         elif name == "draw":
-            self.drawing += draws.inherent(site)
+            self.inherent += draws.inherent(site)
         for one in inners.values():
             if one is not None:
                 self.equations += one.equations

@@ -30,9 +30,6 @@ enable_x64 = jax.enable_x64
 
 # Elementary operations above which a call is compiled at once (about 25 milliseconds of NumPy work).
 LARGE = 1.0e8
-# Matrix products cost about the same in both tiers: so many times that much they may take while they are new. There
-# they are rent all the same, as compiled code runs beside Python.
-MATRICES = 10.0
 # What a launch of a compiled program costs; interpreting is "rent" for whatever it takes above that.
 LAUNCH_NS = 12_000
 # The "price": total rent after which compiling (20 to 130 ms) would have been cheaper.
@@ -390,7 +387,6 @@ class Kernel:
         if self.validate is not None:
             self.validate(values)
         program = structs = None
-        limit = 0.0
         if not self.host:
             structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
             try:
@@ -405,19 +401,13 @@ class Kernel:
                 from gluonjax._engine import interpret
 
                 program = interpret.build(traced.jaxpr, PATIENCE_ONCE if modes.once else PATIENCE)
-                if program is not None:
-                    limit = self._limit(program)
-                if program is not None and (
-                    program.cost - program.products > limit or program.cost > limit * MATRICES
-                ):
+                if program is not None and program.cost > self._limit(program):
                     program = None
             if program is None:
                 counters.compiled += 1
             else:
                 counters.interpreted += 1
         plan = self._plans[signature] = _Plan(program, structs)
-        if program is not None and program.cost > limit:
-            plan.inherent = 0
         plan.settled = self.steady
         return plan
 
