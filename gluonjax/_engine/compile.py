@@ -37,6 +37,11 @@ def _state_outside_of_traces() -> Any:
 _OUTSIDE = _state_outside_of_traces()
 
 
+def inside_of_a_trace() -> bool:
+    """Whether what JAX runs now becomes part of a traced program."""
+    return get_opaque_trace_state() != _OUTSIDE
+
+
 def options() -> dict[str, Any] | None:
     """The compiler options for a program that is made now; None where there are none to give.
 
@@ -86,7 +91,7 @@ class Jitted:
         self._outermost: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any) -> Any:
-        if get_opaque_trace_state() != _OUTSIDE:
+        if inside_of_a_trace():
             return self.plain(*args)
         function = self._outermost
         if function is None:

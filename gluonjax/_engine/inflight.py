@@ -123,15 +123,27 @@ def settled(value: Any) -> Any:
 
 
 def wait_all() -> None:
-    """Wait for everything that was called."""
+    """Wait for everything that was called, and raise the first error: the others count as seen, too."""
     from gluonjax._engine import lazy
 
-    lazy.launch_all()
+    first: MXNetError | None = None
+    try:
+        lazy.launch_all()
+    except MXNetError as error:
+        first = error
     while _launched:
         value = _launched.popleft()
-        if not value.is_deleted():
-            wait(value)
+        try:
+            if not value.is_deleted():
+                wait(value)
+        except MXNetError as error:
+            first = first or error
     jax.effects_barrier()
+    if first is not None:
+        for fault in _faults:
+            fault.reported = True
+        _faults.clear()
+        raise first
     pending = [fault for fault in _faults if not fault.reported]
     _faults.clear()
     for fault in pending[1:]:

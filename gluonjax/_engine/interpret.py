@@ -14,13 +14,14 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend.core import Literal
 
-from gluonjax._engine._numpy_rules import ELEMENTWISE, RULES, work
+from gluonjax._engine._numpy_rules import ELEMENTWISE, RULES, draws, work
 from gluonjax._engine._numpy_rules.site import KEY_DTYPE, Inner, Operand, Site, identity
 
 #: Equations that only wrap a jaxpr, and the parameters under which the supported JAX versions keep it.
@@ -38,6 +39,9 @@ _FREE = frozenset({"reshape", "squeeze", "expand_dims", "transpose", "slice", "r
                    "broadcast_in_dim", "bitcast_convert_type", "dynamic_slice"})  # fmt: skip
 
 _KEY_NAME = "key<fry>"
+
+#: A call that compiled blocks answer (`_numpy_rules.draws`), as a primitive of its own.
+_DRAW = SimpleNamespace(name="draw")
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 Step = Callable[[list[Any]], None]
@@ -74,12 +78,16 @@ class Program:
         inherent: How many of these a compiled program needs as well.
         equations: How many equations it evaluates, those of loops and branches included.
         steps: The same without those.
+        drawn: Whether compiled blocks make its random numbers, if they are many.
     """
 
-    __slots__ = ("_run", "cost", "equations", "inherent", "steps")
+    __slots__ = ("_run", "cost", "drawn", "equations", "inherent", "steps")
 
-    def __init__(self, run: Run, cost: float, inherent: float, equations: int, steps: int) -> None:
+    def __init__(
+        self, run: Run, cost: float, inherent: float, equations: int, steps: int, drawn: bool
+    ) -> None:
         self.steps = steps
+        self.drawn = drawn
         self._run = run
         self.cost = cost
         self.inherent = inherent
@@ -107,11 +115,12 @@ class Program:
 # --------------------------------------------------------------------------------------------------- building
 
 
-def build(closed_jaxpr: Any) -> Program | None:
+def build(closed_jaxpr: Any, patience: float = 1.0) -> Program | None:
     """Prepares a closed jaxpr for evaluation with NumPy.
 
     Args:
         closed_jaxpr: As from `jax.make_jaxpr(f)(...)` or `jax.jit(f).trace(...).jaxpr`.
+        patience: So many times what they make as fast NumPy leaves to compiled blocks that draw random numbers.
 
     Returns:
         The program, or None if some equation, at any depth, cannot be interpreted.
@@ -124,12 +133,12 @@ def build(closed_jaxpr: Any) -> Program | None:
     if closed_jaxpr.effects:
         return None
     try:
-        builder = _quiet.run(_Builder, closed_jaxpr)
+        builder = _quiet.run(_Builder, closed_jaxpr, patience)
     except _NoRule:
         return None
     cost, equations = builder.cost, builder.equations
     inherent = builder.inherent + builder.traffic()
-    return Program(builder.outer(), cost, inherent, equations, len(builder.steps))
+    return Program(builder.outer(), cost, inherent, equations, len(builder.steps), builder.drawn)
 
 
 def _operand(aval: Any) -> Operand:
@@ -173,7 +182,9 @@ def _own(value: np.ndarray) -> np.ndarray:
 class _Builder:
     """Builds one jaxpr: slots for its values, and the steps that fill them."""
 
-    def __init__(self, closed_jaxpr: Any) -> None:
+    def __init__(self, closed_jaxpr: Any, patience: float = math.inf) -> None:
+        self.patience = patience
+        self.drawn = False
         jaxpr = getattr(closed_jaxpr, "jaxpr", closed_jaxpr)
         self.in_avals = [variable.aval for variable in jaxpr.invars]
         self.out_avals = [variable.aval for variable in jaxpr.outvars]
@@ -207,7 +218,13 @@ class _Builder:
                 for v in equation.invars
             ]
             name = equation.primitive.name
-            if name in _CALLS:
+            if name in _CALLS and draws.is_draw(equation):
+                self.drawn = True
+            if name in _CALLS and draws.is_large(equation, self.patience):
+                outs = [len(slots)]
+                slots.append(equation.outvars[0].aval)
+                equations.append((SimpleNamespace(primitive=_DRAW, params=equation.params), ins, outs))
+            elif name in _CALLS:
                 outs = self._flatten(_called(equation.params), ins, equations)
             elif name == "custom_linear_solve":
                 outs = self._flatten(
@@ -312,6 +329,8 @@ class _Builder:
         self.equations += 1
         if name == "dot_general":
             self.inherent += cost
+        elif name == "draw":
+            self.inherent += draws.inherent(site)
         for one in inners.values():
             if one is not None:
                 self.equations += one.equations

@@ -44,11 +44,13 @@ class Cold:
         spent: nanoseconds of the processor that earlier runs have taken.
         allowed: what the last of them was allowed in the end.
         keep: whether it may be walked backwards, which has a program of its own.
+        steady: decide by what runs, not by how long it takes.
     """
 
-    __slots__ = ("_earned", "_limit", "_spent", "_started", "keep")
+    __slots__ = ("_earned", "_limit", "_spent", "_started", "_steady", "keep")
 
-    def __init__(self, spent: float, allowed: float, keep: bool) -> None:
+    def __init__(self, spent: float, allowed: float, keep: bool, steady: bool = False) -> None:
+        self._steady = steady
         self._started = thread_time_ns()
         self._spent = spent
         self._earned = float(PRICE_NS)
@@ -72,7 +74,7 @@ class Cold:
         plan = kernel.planned(values)
         price = plan.inherent + PRICE_NS * plan.equations / USUAL_LENGTH
         self._earned += _WITH_BACKWARD * price if self.keep else price
-        if not plan.fits_numpy or self._spent + self.elapsed > self.allowed:
+        if not plan.fits_numpy or (not self._steady and self._spent + self.elapsed > self.allowed):
             raise Abandoned
 
 

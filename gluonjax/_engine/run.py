@@ -46,14 +46,20 @@ USUAL_LENGTH = 16
 # Calls that draw random numbers are interpreted up to so many elementary operations, and compiled above, always: the
 # tiers round differently, and one seed must give the same numbers every time.
 STEADY = 1.0e6
+# The same where compiled blocks make the random numbers, if they are many, and NumPy does the rest.
+STEADY_IN_BLOCKS = 1.6e7
 
 
 def numpy_only() -> None:
     """From now on compile nothing that NumPy can do: for processes that should leave JAX's devices alone."""
-    global LARGE, STEADY, PRICE_NS
-    LARGE, STEADY, PRICE_NS = float("inf"), float("inf"), 1 << 62
+    global LARGE, STEADY, PRICE_NS, PATIENCE, PATIENCE_ONCE
+    LARGE = STEADY = PATIENCE = PATIENCE_ONCE = float("inf")
+    PRICE_NS = 1 << 62
 
 
+# How many samples NumPy draws before compiled blocks do, in units of what it draws as fast: in general, and for calls
+# that happen once (initializers).
+PATIENCE, PATIENCE_ONCE = 1.0, 16.0
 COLD_TIER = os.environ.get("GLUONJAX_COLD_TIER", "1") != "0"
 NAIVE = os.environ.get("MXNET_ENGINE_TYPE", "") == "NaiveEngine"
 
@@ -101,8 +107,9 @@ class _Plan:
         # What of a call's time a compiled program would take as well.
         self.inherent = 0 if program is None else int(program.inherent * NS_EACH)
         self.rent = 0
-        # Long calls are timed by the work they do: what other programs on this machine do is no reason to compile.
-        self.clock: Callable[[], int] = perf_counter_ns
+        # The first call and long ones are timed by the work they do: what other programs on this machine do is no
+        # reason to compile.
+        self.clock: Callable[[], int] = thread_time_ns
         self.settled = False
         # For calls that were put off: {(wanted, present): (backward kernel, its structs)}.
         self.backwards: dict[Any, tuple[Kernel, Any]] = {}
@@ -208,7 +215,12 @@ class Kernel:
                     raise self._explain(error, values) from error
                 taken = clock() - started
                 if taken > LONG_NS:
-                    plan.clock = thread_time_ns
+                    if clock is not thread_time_ns:
+                        # Perhaps other programs took the time.
+                        plan.clock = thread_time_ns
+                        return results
+                elif clock is thread_time_ns:
+                    plan.clock = perf_counter_ns
                 rent = plan.rent + taken - LAUNCH_NS - plan.inherent
                 if rent > PRICE_NS * plan.length and not plan.settled:
                     plan.program = None
@@ -388,7 +400,7 @@ class Kernel:
             if self.interpretable:
                 from gluonjax._engine import interpret
 
-                program = interpret.build(traced.jaxpr)
+                program = interpret.build(traced.jaxpr, PATIENCE_ONCE if modes.once else PATIENCE)
                 if program is not None and program.cost > self._limit(program):
                     program = None
             if program is None:
@@ -402,7 +414,9 @@ class Kernel:
     def _limit(self, program: Any) -> float:
         """The cost above which a program is not interpreted."""
         limit = LARGE * max(1.0, program.steps / USUAL_LENGTH)  # loops have no more patience for being long inside
-        return min(limit, STEADY) if self.steady and not modes.once else limit
+        if not self.steady or modes.once:
+            return limit
+        return min(limit, STEADY_IN_BLOCKS if program.drawn else STEADY)
 
     def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
         shown = ", ".join(

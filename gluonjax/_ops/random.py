@@ -24,7 +24,7 @@ from jax import Array, lax
 from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import OperatorError
-from gluonjax._ops import samplers
+from gluonjax._ops.draws import drawn
 from gluonjax._ops.indexing import gather_axis
 from gluonjax._ops.opdef import check, operator, zero_grad
 from gluonjax._ops.update_rules import HALF
@@ -38,26 +38,26 @@ LARGEST_RATE = 1e9
 
 
 def draw_uniform(key: Array, shape: tuple[int, ...], dtype: np.dtype, low: Array, high: Array) -> Array:
-    return low + (high - low) * jax.random.uniform(key, shape, dtype)
+    return low + (high - low) * drawn("uniform", key, shape, dtype)
 
 
 def draw_normal(key: Array, shape: tuple[int, ...], dtype: np.dtype, loc: Array, scale: Array) -> Array:
-    return loc + scale * jax.random.normal(key, shape, dtype)
+    return loc + scale * drawn("normal", key, shape, dtype)
 
 
 def draw_gamma(key: Array, shape: tuple[int, ...], dtype: np.dtype, alpha: Array, beta: Array) -> Array:
     """``beta`` is the scale, so that the mean is alpha * beta."""
-    return beta * samplers.gamma(key, jnp.broadcast_to(alpha, shape))
+    return beta * drawn("gamma", key, shape, dtype, jnp.broadcast_to(alpha, shape))
 
 
 def draw_exponential(key: Array, shape: tuple[int, ...], dtype: np.dtype, lam: Array) -> Array:
     """``lam`` is the rate; MXNet's Python functions take its inverse, the scale."""
-    return jax.random.exponential(key, shape, dtype) / lam
+    return drawn("exponential", key, shape, dtype) / lam
 
 
 def draw_poisson(key: Array, shape: tuple[int, ...], dtype: np.dtype, lam: Array) -> Array:
     rate = lax.clamp(np.asarray(0, dtype), jnp.broadcast_to(lam, shape), np.asarray(LARGEST_RATE, dtype))
-    return samplers.poisson(key, rate).astype(dtype)
+    return drawn("poisson", key, shape, dtype, rate).astype(dtype)
 
 
 def draw_negative_binomial(key: Array, shape: tuple[int, ...], dtype: np.dtype, k: Array, p: Array) -> Array:
@@ -65,7 +65,7 @@ def draw_negative_binomial(key: Array, shape: tuple[int, ...], dtype: np.dtype, 
     first, second = jax.random.split(key)
     k, p = jnp.broadcast_to(k, shape), jnp.broadcast_to(p, shape)
     some = k > 0
-    rate = samplers.gamma(first, lax.select(some, k, lax.full_like(k, 1))) * (1 - p) / p
+    rate = drawn("gamma", first, shape, dtype, lax.select(some, k, lax.full_like(k, 1))) * (1 - p) / p
     return draw_poisson(second, shape, dtype, lax.select(some, rate, lax.full_like(rate, 0)))
 
 
@@ -77,7 +77,7 @@ def draw_generalized_negative_binomial(
     mu, alpha = jnp.broadcast_to(mu, shape), jnp.broadcast_to(alpha, shape)
     mixed = alpha > 0
     spread = lax.select(mixed, alpha, lax.full_like(alpha, 1))
-    rate = samplers.gamma(first, 1 / spread) * spread * mu
+    rate = drawn("gamma", first, shape, dtype, 1 / spread) * spread * mu
     return draw_poisson(second, shape, dtype, lax.select(mixed, rate, mu))
 
 
@@ -309,7 +309,7 @@ def sample_multinomial(
     per_row = int(np.prod(shape, dtype=np.int64))
     table = lax.stop_gradient(data).astype(np.float32).reshape((-1, classes))
     total = jnp.cumsum(table, axis=1)
-    points = jax.random.uniform(key, (table.shape[0], per_row), np.float32) * total[:, -1:]
+    points = drawn("uniform", key, (table.shape[0], per_row), np.dtype(np.float32)) * total[:, -1:]
     picked = jax.vmap(lambda edges, point: jnp.searchsorted(edges, point, side="right"))(total, points)
     picked = lax.min(picked.astype(np.int32), np.int32(classes - 1))
     indices = picked.astype(dtype).reshape(result_shape)

@@ -8,9 +8,9 @@ million samples cost a tenth of that.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
@@ -19,7 +19,7 @@ from jax import Array, lax
 _SMALL_RATE = 10.0
 # More steps than that search has for such rates, and more tries than any rejection needs (each fails at most half the
 # time): a guard against numbers that are none.
-_MOST_STEPS = 200
+MOST_STEPS = 200
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -35,96 +35,126 @@ def _between_0_and_1(words: Array, dtype: np.dtype) -> Array:
     return lax.mul(middle, np.asarray(2.0**-info.nmant, dtype))
 
 
-def _pair(key: Array, number: Any, shape: tuple[int, ...], dtype: np.dtype) -> tuple[Array, Array]:
-    """Two independent numbers in (0, 1) for every element, from one block of bits where that suffices.
+#: Random words for every sample: ``words(count, width, number)`` gives ``count`` arrays of unsigned integers of
+#: ``width`` bits, other ones for every number.
+Words = Callable[..., "tuple[Array, ...]"]
 
-    Every try has a key of its own, a fixed distance from the one before; deriving it with ``fold_in`` would double
-    what there is to compile.
-    """
-    distance = lax.mul(lax.convert_element_type(number, np.uint32), np.uint32(0x9E3779B9))
-    words = lax.add(jax.random.key_data(key), lax.pad(lax.reshape(distance, (1,)), np.uint32(0), ((0, 1, 0),)))
-    key = jax.random.wrap_key_data(words)
+
+def distance(number: Any) -> Any:
+    """How far the key of a try is from that of the draw; ``fold_in`` would double what there is to compile."""
+    return lax.mul(lax.convert_element_type(number, np.uint32), np.uint32(0x9E3779B9))
+
+
+def pair(words: Words, number: Any, dtype: np.dtype) -> tuple[Array, Array]:
+    """Two independent numbers in (0, 1) for every element, from one block of bits where that suffices."""
     if dtype == np.float32:
-        words = jax.random.bits(key, shape, jnp.uint64)
-        high = lax.convert_element_type(lax.shift_right_logical(words, np.uint64(32)), np.uint32)
-        return _between_0_and_1(high, dtype), _between_0_and_1(lax.convert_element_type(words, np.uint32), dtype)
-    words = jax.random.bits(key, (2, *shape), jnp.uint64)
-    return _between_0_and_1(words[0], dtype), _between_0_and_1(words[1], dtype)
+        (drawn,) = words(1, 64, number)
+        high = lax.convert_element_type(lax.shift_right_logical(drawn, np.uint64(32)), np.uint32)
+        return _between_0_and_1(high, dtype), _between_0_and_1(lax.convert_element_type(drawn, np.uint32), dtype)
+    first, second = words(2, 64, number)
+    return _between_0_and_1(first, dtype), _between_0_and_1(second, dtype)
 
 
 def _any(mask: Array) -> Array:
     return lax.reduce_or(mask, tuple(range(mask.ndim)))
 
 
-def gamma(key: Array, alpha: Array) -> Array:
+def is_low(alpha: Any) -> Any:
+    """Below 1 the parameter is raised by 1 and the sample scaled down by a power of a uniform number."""
+    return alpha < 1
+
+
+def gamma_attempt(first: Array, second: Array, alpha: Array) -> tuple[Array, Array]:
+    """Samples from pairs of numbers in (0, 1), and whether each is accepted; low alphas are raised by 1."""
+    one = _constant(1, alpha)
+    d = lax.sub(lax.select(is_low(alpha), lax.add(alpha, one), alpha), _constant(1 / 3, alpha))
+    c = lax.rsqrt(lax.mul(d, _constant(9, alpha)))
+    x = lax.mul(lax.erf_inv(lax.sub(lax.add(first, first), one)), _constant(math.sqrt(2), alpha))
+    root = lax.add(one, lax.mul(c, x))
+    positive = lax.gt(root, _constant(0, alpha))
+    root = lax.select(positive, root, lax.full_like(root, 1))
+    cube = lax.mul(lax.mul(root, root), root)
+    likely = lax.add(
+        lax.mul(lax.mul(x, x), _constant(0.5, alpha)), lax.mul(d, lax.add(lax.sub(one, cube), lax.log(cube)))
+    )
+    return lax.mul(d, cube), lax.bitwise_and(positive, lax.lt(lax.log(second), likely))
+
+
+def gamma_factor(point: Array, alpha: Array) -> Array:
+    """What scales the samples of low alphas down."""
+    return lax.exp(lax.div(lax.log(point), alpha))
+
+
+def gamma(words: Words, alpha: Array) -> Array:
     """Gamma samples of scale 1 by the method of Marsaglia and Tsang.
 
     Args:
-        key: a JAX key.
+        words: random words for every element.
         alpha: the shape parameters, float32 or float64; NaN gives NaN.
 
     Returns:
         One sample for every element of alpha.
     """
-    dtype, one = np.dtype(alpha.dtype), _constant(1, alpha)
-    # Below 1 the parameter is raised by 1 and the sample scaled down by a power of a uniform number.
-    low = lax.lt(alpha, one)
-    d = lax.sub(lax.select(low, lax.add(alpha, one), alpha), _constant(1 / 3, alpha))
-    c = lax.rsqrt(lax.mul(d, _constant(9, alpha)))
-    usual = lax.bitwise_and(lax.gt(d, _constant(0, alpha)), lax.lt(d, _constant(math.inf, alpha)))
+    usual = lax.bitwise_and(lax.gt(alpha, _constant(-2 / 3, alpha)), lax.lt(alpha, _constant(math.inf, alpha)))
+    sample, point = _repeat(words, gamma_attempt, alpha, usual)
+    factor = gamma_factor(point, alpha)
+    return lax.mul(sample, lax.select(is_low(alpha), factor, lax.full_like(factor, 1)))
+
+
+def _repeat(words: Words, attempt: Any, parameter: Array, wanted: Array) -> tuple[Array, Array]:
+    """Try again until every wanted sample is accepted; NaN where none is wanted.
+
+    Returns:
+        The samples, and for every element a number in (0, 1) that has nothing to do with them.
+    """
+    dtype = np.dtype(parameter.dtype)
 
     def go_on(state: tuple[Array, ...]) -> Array:
-        number = state[0]
-        more = lax.bitwise_and(_any(state[1]), lax.lt(number, np.int32(_MOST_STEPS)))
-        return lax.bitwise_or(more, lax.eq(number, np.int32(0)))
+        number, waiting, _, _ = state
+        return (number == 0) | (_any(waiting) & (number < MOST_STEPS))
 
     def once_more(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        # Step 0 only draws the numbers for the power: a second block of bits elsewhere would take longer to compile.
-        number, waiting, found, power = state
-        first, second = _pair(key, number, alpha.shape, dtype)
-        start = lax.broadcast(lax.eq(number, np.int32(0)), alpha.shape)
-        power = lax.select(start, first, power)
-        x = lax.mul(lax.erf_inv(lax.sub(lax.add(first, first), one)), _constant(math.sqrt(2), alpha))
-        root = lax.add(one, lax.mul(c, x))
-        positive = lax.gt(root, _constant(0, alpha))
-        root = lax.select(positive, root, lax.full_like(root, 1))
-        cube = lax.mul(lax.mul(root, root), root)
-        likely = lax.add(
-            lax.mul(lax.mul(x, x), _constant(0.5, alpha)), lax.mul(d, lax.add(lax.sub(one, cube), lax.log(cube)))
-        )
-        taken = lax.bitwise_and(lax.bitwise_and(waiting, positive), lax.lt(lax.log(second), likely))
-        taken = lax.bitwise_and(taken, lax.bitwise_not(start))
-        return lax.add(number, np.int32(1)), lax.bitwise_xor(waiting, taken), lax.select(taken, cube, found), power
+        # Step 0 only draws the other numbers: a second block of bits elsewhere would take longer to compile.
+        number, waiting, found, point = state
+        first, second = pair(words, number, dtype)
+        start = lax.broadcast(number == 0, parameter.shape)
+        sample, accepted = attempt(first, second, parameter)
+        taken = accepted & waiting & ~start
+        return number + np.int32(1), waiting ^ taken, lax.select(taken, sample, found), lax.select(start, first, point)
 
-    nothing = lax.full_like(alpha, math.nan)
-    start = (jnp.asarray(0, np.int32), usual, nothing, lax.full_like(alpha, 1))
-    _, _, cube, power = lax.while_loop(go_on, once_more, start)
-    scaled = lax.exp(lax.div(lax.log(power), alpha))
-    return lax.mul(lax.mul(d, cube), lax.select(low, scaled, lax.full_like(scaled, 1)))
+    nothing = lax.full_like(parameter, math.nan)
+    start = (jnp.asarray(0, np.int32), wanted, nothing, lax.full_like(parameter, 1))
+    _, _, sample, point = lax.while_loop(go_on, once_more, start)
+    return sample, point
 
 
-def poisson(key: Array, rate: Array) -> Array:
+def is_small(rate: Any) -> Any:
+    """Whether a rate is for adding up probabilities."""
+    return rate < _SMALL_RATE
+
+
+def poisson(words: Words, rate: Array) -> Array:
     """Poisson samples: small rates by inversion, others by Hörmann's transformed rejection (PTRS).
 
     Args:
-        key: a JAX key.
+        words: random words for every element.
         rate: the means, at least 0.
 
     Returns:
         Whole numbers as float64, one for every element of rate.
     """
     rate = lax.convert_element_type(rate, _FLOAT64)
-    small = lax.lt(rate, _constant(_SMALL_RATE, rate))
-    point, rejected = _reject(key, rate, lax.bitwise_not(small))
-    return lax.select(small, _count_up(point, lax.select(small, rate, lax.full_like(rate, 0))), rejected)
+    small = is_small(rate)
+    rejected, point = _repeat(words, poisson_attempt, rate, lax.bitwise_not(small))
+    return lax.select(small, count_up(point, lax.select(small, rate, lax.full_like(rate, 0))), rejected)
 
 
-def _count_up(point: Array, rate: Array) -> Array:
+def count_up(point: Array, rate: Array) -> Array:
     """How many probabilities, added up, stay below uniform numbers."""
 
     def go_on(state: tuple[Array, ...]) -> Array:
         number, _, total, _ = state
-        return lax.bitwise_and(_any(lax.gt(point, total)), lax.lt(number, _constant(_MOST_STEPS, rate)))
+        return lax.bitwise_and(_any(lax.gt(point, total)), lax.lt(number, _constant(MOST_STEPS, rate)))
 
     def count(state: tuple[Array, ...]) -> tuple[Array, ...]:
         number, each, total, found = state
@@ -144,38 +174,26 @@ def _log_factorial(whole: Array) -> Array:
     return (x - 0.5) * lax.log(x) - x + 0.5 * math.log(2 * math.pi) + series - lax.log((x - 1) * (x - 2) * (x - 3))
 
 
-def _reject(key: Array, rate: Array, wanted: Array) -> tuple[Array, Array]:
-    """A uniform number for every element, and samples where they are wanted, for rates of 10 and more."""
-    mean = lax.select(wanted, rate, lax.full_like(rate, _SMALL_RATE))
+def poisson_attempt(first: Array, second: Array, rate: Array) -> tuple[Array, Array]:
+    """Samples from pairs of numbers in (0, 1), and whether each is accepted, for rates of 10 and more."""
+    mean = lax.max(rate, _constant(_SMALL_RATE, rate))
     logarithm = lax.log(mean)
     b = 0.931 + 2.53 * lax.sqrt(mean)
     a = -0.059 + 0.02483 * b
     inverse = lax.log(1.1239 + 1.1328 / (b - 3.4))
     enough = 0.9277 - 3.6224 / (b - 2)
-
-    def go_on(state: tuple[Array, ...]) -> Array:
-        number, waiting, _, _ = state
-        return (number == 0) | (_any(waiting) & (number < _MOST_STEPS))
-
-    def once_more(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        # Step 0 only draws the uniform numbers.
-        number, waiting, found, point = state
-        first, second = _pair(key, number, rate.shape, _FLOAT64)
-        start = lax.broadcast(number == 0, rate.shape)
-        point = lax.select(start, first, point)
-        u = first - 0.5
-        edge = 0.5 - lax.abs(u)
-        sample = lax.floor((2 * a / edge + b) * u + mean + 0.43)
-        surely = (edge >= 0.07) & (second <= enough)
-        possible = (sample >= 0) & ((edge >= 0.013) | (second <= edge))
-        likely = lax.log(second) + inverse - lax.log(a / (edge * edge) + b)
-        taken = surely | (possible & (likely <= sample * logarithm - mean - _log_factorial(lax.abs(sample))))
-        taken = taken & waiting & ~start
-        return number + np.int32(1), waiting ^ taken, lax.select(taken, sample, found), point
-
-    start = (jnp.asarray(0, np.int32), wanted, lax.full_like(rate, 0), lax.full_like(rate, 0))
-    _, _, found, point = lax.while_loop(go_on, once_more, start)
-    return point, found
+    u = first - 0.5
+    edge = 0.5 - lax.abs(u)
+    sample = lax.floor((2 * a / edge + b) * u + mean + 0.43)
+    surely = (edge >= 0.07) & (second <= enough)
+    possible = (sample >= 0) & ((edge >= 0.013) | (second <= edge))
+    likely = lax.log(second) + inverse - lax.log(a / (edge * edge) + b)
+    return sample, surely | (
+        possible & (likely <= sample * logarithm - mean - _log_factorial(lax.abs(sample)))
+    )
 
 
-__all__ = ["gamma", "poisson"]
+__all__ = [
+    "MOST_STEPS", "Words", "count_up", "distance", "gamma", "gamma_attempt", "gamma_factor", "is_low", "is_small",
+    "pair", "poisson", "poisson_attempt",
+]  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 
 import gluonjax as mx
 from gluonjax import autograd, nd
-from gluonjax._engine import run
+from gluonjax._engine import inflight, run
 from gluonjax._engine.run import Kernel, counters
 from gluonjax._ops import registry
 
@@ -272,6 +272,21 @@ def test_several_deferred_errors_are_reported_together():
         nd.waitall()
     nd.waitall()
     assert kept[0].asnumpy().shape == (2, 2)
+
+
+def test_launched_failures_are_reported_once():
+    class Failing:
+        def is_deleted(self):
+            return False
+
+        def block_until_ready(self):
+            raise RuntimeError("the program has failed")
+
+    nd.waitall()
+    inflight._launched.extend([Failing(), Failing()])
+    with pytest.raises(mx.MXNetError, match="the program has failed"):
+        nd.waitall()
+    nd.waitall()
 
 
 def test_other_errors_come_at_the_call():

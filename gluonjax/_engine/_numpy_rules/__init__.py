@@ -5,6 +5,7 @@ from __future__ import annotations
 from gluonjax._engine._numpy_rules import (
     contraction,
     control,
+    draws,
     elementwise,
     indexing,
     linalg,
@@ -15,14 +16,14 @@ from gluonjax._engine._numpy_rules import (
 )
 from gluonjax._engine._numpy_rules.site import Rule, Site
 
-THEMES = (elementwise, shape, reduce, indexing, contraction, sliding, control, linalg, random)
+THEMES = (elementwise, shape, reduce, indexing, contraction, sliding, control, linalg, random, draws)
 
 RULES: dict[str, Rule] = {name: rule for theme in THEMES for name, rule in theme.RULES.items()}
 
 #: Primitives that work on each element by itself: their results are fresh arrays, and they run on any shape.
 ELEMENTWISE = frozenset(elementwise.RULES)
 
-_WORK = {name: theme.work for theme in (contraction, control, linalg, random) for name in theme.RULES}
+_WORK = {name: theme.work for theme in (contraction, control, linalg, random, draws) for name in theme.RULES}
 
 
 def work(site: Site) -> float:

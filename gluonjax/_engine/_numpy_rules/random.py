@@ -62,7 +62,7 @@ def _keys(first: Any, second: Any) -> np.ndarray:
     return pairs.view(KEY_DTYPE).reshape(np.shape(first))
 
 
-def _partitionable() -> bool:
+def partitionable() -> bool:
     """Whether JAX numbers its blocks in the newer way, the only one written down here."""
     return bool(cast(Any, jax.config).jax_threefry_partitionable)
 
@@ -119,14 +119,14 @@ def _joined(first: np.ndarray, second: np.ndarray, width: int) -> np.ndarray:
 
 def _random_bits(site: Site) -> Function | None:
     width, shape = site.params["bit_width"], tuple(site.params["shape"])
-    if not _partitionable() or width not in (8, 16, 32, 64):
+    if not partitionable() or width not in (8, 16, 32, 64):
         return None
     return lambda keys: bits(keys, width, shape)
 
 
 def _random_split(site: Site) -> Function | None:
     shape = tuple(site.params["shape"])
-    return (lambda keys: split(keys, shape)) if _partitionable() else None
+    return (lambda keys: split(keys, shape)) if partitionable() else None
 
 
 def _random_fold_in(site: Site) -> Function:
@@ -202,7 +202,7 @@ def _gamma_cubes(keys: np.ndarray, d: np.ndarray, c: np.ndarray) -> np.ndarray:
 def _random_gamma(site: Site) -> Function | None:
     """Gamma samples: below one, alpha is raised by one and the sample scaled down by a uniform power."""
     dtype = site.outs[0].dtype
-    if not _partitionable() or dtype not in (np.float32, np.float64):
+    if not partitionable() or dtype not in (np.float32, np.float64):
         return None
     log_space, key_rank, shape = site.params["log_space"], len(site.ins[0].shape), site.outs[0].shape
     per_key = math.prod(shape[key_rank:])

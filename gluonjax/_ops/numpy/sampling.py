@@ -13,17 +13,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.draws import drawn
 from gluonjax._ops.lapack import dense
 
 Draw = Callable[..., Array]
 
 
 def _uniform(key: Array, shape: tuple[int, ...], dtype: Any, low: Array, high: Array) -> Array:
-    return low + (high - low) * jax.random.uniform(key, shape, dtype)
+    return low + (high - low) * drawn("uniform", key, shape, dtype)
 
 
 def _normal(key: Array, shape: tuple[int, ...], dtype: Any, loc: Array, scale: Array) -> Array:
-    return loc + scale * jax.random.normal(key, shape, dtype)
+    return loc + scale * drawn("normal", key, shape, dtype)
 
 
 def _lognormal(key: Array, shape: tuple[int, ...], dtype: Any, mean: Array, sigma: Array) -> Array:
@@ -39,23 +40,23 @@ def _logistic(key: Array, shape: tuple[int, ...], dtype: Any, loc: Array, scale:
 
 
 def _exponential(key: Array, shape: tuple[int, ...], dtype: Any, scale: Array) -> Array:
-    return scale * jax.random.exponential(key, shape, dtype)
+    return scale * drawn("exponential", key, shape, dtype)
 
 
 def _rayleigh(key: Array, shape: tuple[int, ...], dtype: Any, scale: Array) -> Array:
-    return scale * lax.sqrt(2 * jax.random.exponential(key, shape, dtype))
+    return scale * lax.sqrt(2 * drawn("exponential", key, shape, dtype))
 
 
 def _weibull(key: Array, shape: tuple[int, ...], dtype: Any, a: Array) -> Array:
-    return jax.random.exponential(key, shape, dtype) ** (1 / a)
+    return drawn("exponential", key, shape, dtype) ** (1 / a)
 
 
 def _pareto(key: Array, shape: tuple[int, ...], dtype: Any, a: Array) -> Array:
-    return lax.expm1(jax.random.exponential(key, shape, dtype) / a)
+    return lax.expm1(drawn("exponential", key, shape, dtype) / a)
 
 
 def _power(key: Array, shape: tuple[int, ...], dtype: Any, a: Array) -> Array:
-    return (-lax.expm1(-jax.random.exponential(key, shape, dtype))) ** (1 / a)
+    return (-lax.expm1(-drawn("exponential", key, shape, dtype))) ** (1 / a)
 
 
 def _gamma(key: Array, shape: tuple[int, ...], dtype: Any, alpha: Array, scale: Array) -> Array:
