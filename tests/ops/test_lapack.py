@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 
@@ -39,13 +40,15 @@ def test_each_matrix(name, batch):
 
     with jax.enable_x64(True):
         alone = str(jax.make_jaxpr(ours)(values))
-        for found, wanted in zip(jax.tree.leaves(jax.jit(ours)(values)), jax.tree.leaves(function(values))):
-            assert found.shape == wanted.shape and found.dtype == wanted.dtype
-            np.testing.assert_allclose(found, wanted, rtol=1e-9)
-        np.testing.assert_allclose(
-            *(jax.jit(lambda values, way=way: curvature(way, values))(values) for way in (ours, function)),
-            rtol=1e-7, atol=1e-9,
-        )  # fmt: skip
+        # Of one matrix after the other: JAX's own calls for batches may wait for good.
+        flat = values.reshape(-1, 18, 18)
+        one_by_one = [jax.tree.leaves(jax.jit(function)(one)) for one in flat]
+        for found, *wanted in zip(jax.tree.leaves(jax.jit(ours)(values)), *one_by_one, strict=True):
+            np.testing.assert_allclose(found, np.reshape(wanted, found.shape), rtol=1e-9)
+        second = jax.jit(functools.partial(curvature, function))
+        wanted = np.stack([second(one) for one in flat]).reshape(values.shape)
+        found = jax.jit(functools.partial(curvature, ours))(values)
+        np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9)
     if jax.default_backend() == "cpu":
         assert f"f64[{batch[0]},18,18] = lu" not in alone and f"f64[{batch[0]},18,18] = cholesky" not in alone
 
@@ -59,20 +62,20 @@ import numpy as np
 import gluonjax as mx
 rng = np.random.RandomState(3)
 left = mx.nd.array(np.tril(rng.uniform(0.1, 1, (8, 96, 96))) + 8 * np.eye(96))
-right = [mx.nd.array(rng.normal(size=(8, 96, 96))) for _ in range(4)]
+right = [mx.nd.array(rng.normal(size=(8, 96, 96))) for _ in range(6)]
 
-class Four(mx.gluon.HybridBlock):
+class Systems(mx.gluon.HybridBlock):
     def hybrid_forward(self, F, left, *right):
-        return F.add_n(*[F.linalg.trsm(left, one) for one in right])
+        return F.add_n(*[F.linalg.trsm(left, F.batch_dot(F.sin(one), one)) for one in right])
 
-block = Four()
+block = Systems()
 block.hybridize()
-for _ in range(40):
+for _ in range(100):
     found = block(left, *right)
     found.wait_to_read()
 product = np.matmul(left.asnumpy(), found.asnumpy())
-assert np.allclose(product, sum(one.asnumpy() for one in right), rtol=1e-3, atol=1e-3)
+assert np.allclose(product, sum(np.matmul(np.sin(one.asnumpy()), one.asnumpy()) for one in right), rtol=1e-3, atol=1e-2)
 print("done")
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "done", done.stderr
