@@ -1,8 +1,9 @@
 """Deformable position-sensitive pooling for a CPU: the samples of a bin as a product of weights of rows and columns.
 
-The samples of a bin lie on a grid, so that their sum is the bin's channels between a vector for the rows and one for the
-columns; of all regions together, that is one matrix product for each bin. XLA:CPU reads single pixels instead at 2 ns
-each, and writes them in the gradient at 50.
+The samples of a bin lie on a grid, so that their sum is the bin's channels between a vector for the rows and one for
+the columns; of all regions together, that is one matrix product for each bin. XLA:CPU is slow at adding to single
+pixels instead: a gradient for 64 regions of 7×7 bins and 21 channels with 16 samples each takes 460 ms so, and 21 as
+products.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def pool_parts(
 
 
 def _axis_weights(position: Array, size: int) -> tuple[Array, Array]:
-    """Of samples ``(..., samples)`` along an axis: how much each of its pixels counts in their sum; how many are inside.
+    """Of ``(..., samples)`` along an axis: how much each of its pixels counts in their sum; how many are inside.
 
     A position on a pixel has that pixel on both sides, and so no slope, as in MXNet.
     """

@@ -12,7 +12,6 @@ from jax import Array, lax
 
 from gluonjax._ops.ordering import ordered
 
-
 # Up to so many boxes, all pairs are compared at once.
 _MOST_PAIRED = 1024
 

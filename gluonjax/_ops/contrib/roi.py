@@ -9,8 +9,8 @@ from jax import Array, lax
 from gluonjax._ops.contrib import _part_sampling
 from gluonjax._ops.contrib._roi_sampling import Grid, pool
 from gluonjax._ops.contrib.interpolation import bilinear, over_regions, round_half_away, single, triangle_weights
-from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.nn.spatial import bin_edges, check_regions, span_mask
+from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.opdef import Attrs, check, operator
 
 # Samples are at least half a pixel apart when their number is chosen by the operator, so that at most this many
