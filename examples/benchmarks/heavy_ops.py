@@ -37,7 +37,7 @@ def seconds(function, wait, least=5, budget=0.2):
     """The median of several calls, each waited for, after the first ones."""
     started, calls = time.perf_counter(), 0
     # gluonjax compiles an operator after some calls only.
-    while calls < 3 or (calls < 20 and time.perf_counter() - started < 0.4):
+    while calls < 3 or (calls < 20 and time.perf_counter() - started < 1.5):
         function()
         wait()
         calls += 1

@@ -7,6 +7,7 @@ but only when the result is waited for).
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -15,7 +16,7 @@ import numpy as np
 from jax import Array, lax
 
 from gluonjax._ops.dot import contract
-from gluonjax._ops.lapack import decompositions, dense
+from gluonjax._ops.lapack import each_matrix
 from gluonjax._ops.opdef import Attrs, check, operator
 from gluonjax._ops.shape_rules import normalize_axis
 
@@ -181,7 +182,7 @@ def potrf(A: Array, *, lower: bool = True) -> Array:
     _check_square("_linalg_potrf", A)
     # The triangle that is read is the one that is asked for.
     matrix = _symmetric(A) if lower else _swap(_symmetric(A))
-    factor = decompositions().cholesky(matrix, symmetrize_input=False)
+    factor = each_matrix(lambda one: lax.linalg.cholesky(one, symmetrize_input=False), matrix)
     return factor if lower else _swap(factor)
 
 
@@ -198,8 +199,12 @@ def potri(A: Array, *, lower: bool = True) -> Array:
     """
     _check_square("_linalg_potri", A)
     A = A if lower else _swap(A)
-    identity = jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=A.dtype), A.shape)
-    inverse = decompositions().triangular_solve(A, identity, left_side=True, lower=True)
+
+    def inverted(factor: Array) -> Array:
+        identity = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
+        return lax.linalg.triangular_solve(factor, identity, left_side=True, lower=True)
+
+    inverse = each_matrix(inverted, A)
     return _matmul(inverse, inverse, transpose_a=True)
 
 
@@ -265,9 +270,10 @@ def trsm(
         An array of the shape of B.
     """
     _check_sides("_linalg_trsm", A, B, rightside)
-    return decompositions().triangular_solve(
-        A, _scaled(B, alpha), left_side=not rightside, lower=lower, transpose_a=transpose
+    solve = functools.partial(
+        lax.linalg.triangular_solve, left_side=not rightside, lower=lower, transpose_a=transpose
     )
+    return each_matrix(solve, A, _scaled(B, alpha))
 
 
 @operator("_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",))
@@ -314,7 +320,7 @@ def gelqf(A: Array) -> tuple[Array, Array]:
         A.ndim >= 2 and A.shape[-2] <= A.shape[-1],
         f"_linalg_gelqf: Input A shape wrong: Last dimension must be >= than second to last, got {A.shape}",
     )
-    orthonormal, upper = decompositions().qr(_swap(A), full_matrices=False)
+    orthonormal, upper = each_matrix(lambda one: lax.linalg.qr(one, full_matrices=False), _swap(A))
     return _swap(orthonormal), _swap(upper)
 
 
@@ -332,7 +338,8 @@ def syevd(A: Array) -> tuple[Array, Array]:
     _check_square("_linalg_syevd", A)
     if A.shape[-1] == 0:
         return A, lax.reshape(A, A.shape[:-1])
-    columns, values = decompositions().eigh(_symmetric(A), lower=True, symmetrize_input=False)
+    eigh = functools.partial(lax.linalg.eigh, lower=True, symmetrize_input=False)
+    columns, values = each_matrix(eigh, _symmetric(A))
     rows = _swap(columns)
     fixed = lax.stop_gradient(rows)
     largest = jnp.take_along_axis(fixed, jnp.argmax(jnp.abs(fixed), axis=-1, keepdims=True), axis=-1)
@@ -341,7 +348,7 @@ def syevd(A: Array) -> tuple[Array, Array]:
 
 def _determinants(A: Array) -> Array:
     # The determinant of nothing is the product of nothing.
-    return dense().det(A) if A.shape[-1] else jnp.prod(A, axis=(-2, -1))
+    return each_matrix(jnp.linalg.det, A) if A.shape[-1] else jnp.prod(A, axis=(-2, -1))
 
 
 @operator("_linalg_det", aliases=("linalg_det",))
@@ -379,7 +386,7 @@ def _slogdet_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dic
     flat = (*matrix.shape[:-2], 1, 1)
     singular = jnp.broadcast_to(jnp.reshape(outputs.output0 == 0, flat), matrix.shape)
     unit = jnp.broadcast_to(jnp.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape)
-    inverse = _swap(dense().inv(lax.select(singular, unit, matrix)))
+    inverse = _swap(each_matrix(jnp.linalg.inv, lax.select(singular, unit, matrix)))
     product = jnp.reshape(head.output1, flat) * inverse
     return {"A": lax.select(singular, lax.full_like(product, 0), product)}
 
@@ -396,7 +403,7 @@ def slogdet(A: Array) -> tuple[Array, Array]:
     """
     _check_square("_linalg_slogdet", A)
     _check_floating("_linalg_slogdet", A)
-    sign, logarithm = dense().slogdet(A)
+    sign, logarithm = each_matrix(jnp.linalg.slogdet, A)
     return _vector_of_numbers(sign), _vector_of_numbers(logarithm)
 
 
@@ -411,7 +418,7 @@ def npi_slogdet(A: Array) -> tuple[Array, Array]:
         Signs and logarithms, one of each for every matrix; of a single matrix, 0-d arrays.
     """
     _check_square("_npi_slogdet", A)
-    sign, logarithm = dense().slogdet(A)
+    sign, logarithm = each_matrix(jnp.linalg.slogdet, A)
     return sign, logarithm
 
 
@@ -432,7 +439,7 @@ def inverse(A: Array) -> Array:
 
 @jax.custom_jvp
 def _inverse(A: Array) -> Array:
-    return dense().inv(A)
+    return each_matrix(jnp.linalg.inv, A)
 
 
 @_inverse.defjvp

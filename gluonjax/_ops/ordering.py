@@ -21,7 +21,7 @@ INT32 = np.dtype(np.int32)
 
 
 # From this many elements on, a CPU sorts packed keys: XLA's sort of pairs calls a comparison for each.
-LARGE = 1 << 14
+LARGE = 1 << 12
 # The same bits as whole numbers, for the dtypes that fit into half of a key.
 _BITS = {4: np.dtype(np.int32), 2: np.dtype(np.int16), 1: np.dtype(np.int8)}
 

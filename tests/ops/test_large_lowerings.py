@@ -96,6 +96,18 @@ def test_triangular_systems_do_not_hang():
     )
 
 
+@pytest.mark.parametrize("shape", [(5000,), (3, 2000), (70, 65)])
+@pytest.mark.parametrize("upwards", [False, True])
+def test_sorting_keeps_ties_in_order(shape, upwards):
+    values = np.random.RandomState(4).randint(-40, 40, shape).astype(np.float32) / 4
+    values[..., 0] = -0.0
+    found = mx.nd.argsort(mx.nd.array(values), is_ascend=upwards, dtype="int32").asnumpy()
+    wanted = np.argsort(values if upwards else -values, axis=-1, kind="stable")
+    np.testing.assert_array_equal(found, wanted)
+    ordered = mx.nd.sort(mx.nd.array(values), is_ascend=upwards).asnumpy()
+    np.testing.assert_array_equal(ordered, np.take_along_axis(values, wanted, -1))
+
+
 def test_large_content_is_read_in_place():
     """JAX takes aligned NumPy memory without a copy."""
     for value in (np.ones((300, 301), np.float32), np.ones((300, 301), np.float64)[:, ::2], np.arange(50000)):

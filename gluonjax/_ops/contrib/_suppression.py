@@ -12,6 +12,9 @@ from jax import Array, lax
 
 from gluonjax._ops.ordering import ordered
 
+# Up to so many boxes, all pairs are compared at once.
+_MOST_PAIRED = 1024
+
 
 def each_image(function: Callable[..., Any], *arrays: Array) -> Any:
     """``function`` of every row of the arrays: a CPU does one after the other, with loops only as long as needed."""
@@ -33,6 +36,8 @@ def suppress(alive: Array, rivals: Callable[[Array], Array], most: int | None = 
         ``(boxes,)``, bool: which are left.
     """
     count = alive.shape[0]
+    if count <= _MOST_PAIRED:
+        return _settled(alive, jax.vmap(rivals)(jnp.arange(count, dtype=jnp.int32)))
     place = jnp.arange(count, dtype=jnp.int32)
 
     def next_after(number: Array | np.int32, alive: Array) -> Array:
@@ -49,6 +54,25 @@ def suppress(alive: Array, rivals: Callable[[Array], Array], most: int | None = 
 
     start = next_after(np.int32(-1), alive), jnp.zeros((), jnp.int32), alive
     return lax.while_loop(more, step, start)[2]
+
+
+def _settled(alive: Array, excludes: Array) -> Array:
+    """``suppress`` with all pairs known: ``excludes[i, j]`` says whether box i removes a box j behind it.
+
+    A box is left if none of those before it that are left removes it. Asked of all boxes again and again, that settles
+    from the front, after as many rounds as boxes depend on each other in a chain: a few, where one by one is hundreds.
+    """
+    count = alive.shape[0]
+    place = jnp.arange(count, dtype=jnp.int32)
+    weights = (excludes & (place > place[:, None])).astype(np.float32)
+
+    def again(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        left, _ = state
+        removed = jnp.dot(left.astype(np.float32), weights) > 0
+        return alive & ~removed, left
+
+    start = again((alive, alive))
+    return lax.while_loop(lambda state: jnp.any(state[0] != state[1]), again, start)[0]
 
 
 def kept_first(keep: Array) -> tuple[Array, Array]:

@@ -6,9 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._ops.contrib import _part_sampling
 from gluonjax._ops.contrib._roi_sampling import Grid, pool
 from gluonjax._ops.contrib.interpolation import bilinear, over_regions, round_half_away, single, triangle_weights
 from gluonjax._ops.nn.spatial import bin_edges, check_regions, span_mask
+from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.opdef import Attrs, check, operator
 
 # Samples are at least half a pixel apart when their number is chosen by the operator, so that at most this many
@@ -276,20 +278,25 @@ def deformable_psroi_pooling(
     channel = (np.arange(output_dim)[:, None, None] * group_size + group[:, None]) * group_size + group
     rois, spatial_scale, trans_std = lax.stop_gradient(rois), single(spatial_scale), single(trans_std)
 
-    def pool(roi: Array, moves: Array) -> Array:
+    def positions(roi: Array, moves: Array) -> tuple[Array, Array]:
         left, top = round_half_away(roi[1:3]) * spatial_scale - 0.5
         right, bottom = (round_half_away(roi[3:5]) + 1) * spatial_scale - 0.5
         wide, high = jnp.maximum(right - left, 0.1), jnp.maximum(bottom - top, 0.1)
-        moved = moves.reshape(classes, 2, parts, parts)[class_of][:, :, part][:, :, :, part] * trans_std
-        number = jnp.arange(bins, dtype=roi.dtype)
+        moved = moves.reshape(classes, 2, parts, parts)[:, :, part][:, :, :, part] * trans_std
+        number, sample = jnp.arange(bins, dtype=roi.dtype), jnp.arange(sample_per_part, dtype=roi.dtype)
         x = number * (wide / bins) + left + moved[:, 0] * wide
         y = number[:, None] * (high / bins) + top + moved[:, 1] * high
-        sample = jnp.arange(sample_per_part, dtype=roi.dtype)
-        x = x[..., None, None] + sample * (wide / bins / sample_per_part)
-        y = y[..., None, None] + sample[:, None] * (high / bins / sample_per_part)
-        x, y = jnp.broadcast_arrays(x, y)
+        x = x[..., None] + sample * (wide / bins / sample_per_part)
+        return x, y[..., None] + sample * (high / bins / sample_per_part)
+
+    if on_cpu() and _part_sampling.suits(data.shape, output_dim, classes, sample_per_part):
+        return _part_sampling.pool_parts(data, rois, trans, positions, classes, group_size, group)
+
+    def pool(roi: Array, moves: Array) -> Array:
+        columns, rows = positions(roi, moves)
+        x, y = jnp.broadcast_arrays(columns[class_of][..., None, :], rows[class_of][..., None])
         inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
-        x, y = _cut(x, width - 1), _cut(y, height - 1)
+        x, y = _part_sampling.cut(x, width - 1), _part_sampling.cut(y, height - 1)
         image = lax.dynamic_index_in_dim(data, roi[0].astype(jnp.int32), keepdims=False)
         values = _own_channel(image, channel, y, x)
         count = inside.sum(axis=(3, 4))
@@ -298,11 +305,6 @@ def deformable_psroi_pooling(
 
     work = output_dim * bins * bins * sample_per_part**2 * 4
     return over_regions(pool, (rois, trans), work + channels * height * width // 4)
-
-
-def _cut(value: Array, high: int) -> Array:
-    """``clip(value, 0, high)``, without slope where it cuts."""
-    return jnp.where((value < 0) | (value > high), lax.stop_gradient(jnp.clip(value, 0, high)), value)
 
 
 def _own_channel(image: Array, channel: np.ndarray, y: Array, x: Array) -> Array:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonjax._base.errors import OperatorError
-from gluonjax._ops.nn import few_channels, grouped, tiles
+from gluonjax._ops.nn import few_channels, grouped, phases, tiles
 from gluonjax._ops.nn.pointwise import pointwise
 from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.nn.volumes import by_planes
@@ -373,6 +373,11 @@ class _Transposed:
         whole = self.stride == weight.shape[2:] and not any((*self.pad, *self.adj))
         return whole and self.channel == 1 and self.groups == 1 and max(self.dilate) == 1
 
+    def has_phases(self, weight: Array) -> bool:
+        """Whether outputs at the same place modulo the stride are best computed together."""
+        few = self.groups == 1 or (self.groups <= MOST_SEPARATE_GROUPS and weight.shape[0] > self.groups)
+        return self.channel == 1 and few and phases.suits(weight, self.stride, self.dilate)
+
     def convolve(self, data: Array, weight: Array) -> Array:
         """The convolution whose data gradient the operator is."""
         padding = [(amount, amount - extra) for amount, extra in zip(self.pad, self.adj)]
@@ -392,6 +397,8 @@ def _transposed(data: Array, weight: Array, how: _Transposed) -> Array:
     """
     if how.side_by_side(weight) and on_cpu() and data.dtype in (jnp.float32, jnp.float64):
         return tiles.scattered(data, weight)
+    if how.has_phases(weight) and on_cpu() and data.dtype in (jnp.float32, jnp.float64):
+        return _in_phases(data, weight, how)
     reach = [(weight.shape[axis] - 1) * step for axis, step in zip(how.axes, how.dilate)]
     return correlate(
         data, _transposed_weight(weight, how.channel, how.groups, how.axes), axes=how.axes,
@@ -399,6 +406,20 @@ def _transposed(data: Array, weight: Array, how: _Transposed) -> Array:
         padding=[(far - amount, far - amount + extra) for far, amount, extra in zip(reach, how.pad, how.adj)],
         spread=how.stride, dilate=how.dilate, groups=how.groups,
     )  # fmt: skip
+
+
+def _in_phases(data: Array, weight: Array, how: _Transposed) -> Array:
+    one = (1,) * len(how.axes)
+
+    def convolve(part: Array, kernel: Array) -> Array:
+        return correlate(
+            part, kernel, axes=how.axes, stride=one, padding=[(0, 0)] * len(one), spread=one, dilate=one, groups=1
+        )
+
+    # Each group is interleaved on its own: XLA joins that with the convolution's change of layout.
+    groups = zip(jnp.split(data, how.groups, axis=1), jnp.split(weight, how.groups, axis=0), strict=True)
+    parts = [phases.in_phases(*group, how.stride, how.pad, how.adj, convolve) for group in groups]
+    return parts[0] if len(parts) == 1 else lax.concatenate(parts, 1)
 
 
 def _transposed_forward(data: Array, weight: Array, how: _Transposed) -> tuple[Array, tuple[Array, Array]]:

@@ -7,10 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from gluonjax._base.dtypes import is_floating
-from gluonjax._ops.lapack import dense
+from gluonjax._ops.lapack import each_matrix, prepare
 from gluonjax._ops.opdef import check
 
 _HIGH = jax.lax.Precision.HIGHEST
@@ -102,38 +102,38 @@ def check_matrices(name: str, a: Array, square: bool = True) -> None:
 def inv(a: Array) -> Array:
     """The inverse of square matrices."""
     check_matrices("inv", a)
-    return dense().inv(a)
+    return each_matrix(jnp.linalg.inv, a)
 
 
 def det(a: Array) -> Array:
     """The determinant of square matrices."""
     check_matrices("det", a)
-    return dense().det(a)
+    return each_matrix(jnp.linalg.det, a)
 
 
 def slogdet(a: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute determinant."""
     check_matrices("slogdet", a)
-    sign, logarithm = dense().slogdet(a)
+    sign, logarithm = each_matrix(jnp.linalg.slogdet, a)
     return sign, logarithm
 
 
 def cholesky(a: Array) -> Array:
     """The lower triangular L with L L' = a."""
     check_matrices("cholesky", a)
-    return dense().cholesky(a)
+    return each_matrix(jnp.linalg.cholesky, a)
 
 
 def svd(a: Array) -> tuple[Array, Array, Array]:
     """``ut, l, v`` with ``a = ut * l @ v``; the thin decomposition."""
     check_matrices("svd", a, square=False)
-    return tuple(dense().svd(a, full_matrices=False))  # type: ignore[return-value]
+    return tuple(each_matrix(lambda one: jnp.linalg.svd(one, full_matrices=False), a))  # type: ignore[return-value]
 
 
 def eigh(a: Array, *, uplo: str) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of symmetric matrices of which one triangle is read."""
     check_matrices("eigh", a)
-    values, vectors = dense().eigh(a, UPLO=uplo, symmetrize_input=False)
+    values, vectors = each_matrix(lambda one: jnp.linalg.eigh(one, UPLO=uplo, symmetrize_input=False), a)
     return values, vectors
 
 
@@ -141,13 +141,23 @@ def solve(a: Array, b: Array) -> Array:
     """x with a x = b."""
     check_matrices("solve", a)
     _same("solve", a, b)
-    return dense().solve(a, b)
+    prepare()
+    if max(a.ndim, b.ndim) == 2:
+        return jnp.linalg.solve(a, b)
+    columns = b if b.ndim > 1 else lax.expand_dims(b, (1,))
+    batch = jnp.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    both = [jnp.broadcast_to(one, (*batch, *one.shape[-2:])) for one in (a, columns)]
+    solved = each_matrix(jnp.linalg.solve, *both)
+    return solved if b.ndim > 1 else lax.squeeze(solved, (solved.ndim - 1,))
 
 
 def pinv(a: Array, rcond: Array, *, hermitian: bool) -> Array:
     """The Moore-Penrose pseudo-inverse."""
     check_matrices("pinv", a, square=False)
-    return dense().pinv(a, rtol=rcond, hermitian=hermitian)
+    if rcond.ndim:
+        prepare()
+        return jnp.linalg.pinv(a, rtol=rcond, hermitian=hermitian)
+    return each_matrix(lambda one: jnp.linalg.pinv(one, rtol=rcond, hermitian=hermitian), a)
 
 
 def norm(a: Array, *, ord: Any, axis: Any, keepdims: bool) -> Array:
@@ -158,24 +168,27 @@ def norm(a: Array, *, ord: Any, axis: Any, keepdims: bool) -> Array:
 
 def tensorinv(a: Array, *, ind: int) -> Array:
     """The inverse of the linear map that an array of many axes stands for."""
-    return dense().tensorinv(a, ind=ind)
+    prepare()
+    return jnp.linalg.tensorinv(a, ind=ind)
 
 
 def tensorsolve(a: Array, b: Array, *, axes: Any) -> Array:
     """x with tensordot(a, x) = b."""
-    return dense().tensorsolve(a, b, axes=axes)
+    prepare()
+    return jnp.linalg.tensorsolve(a, b, axes=axes)
 
 
 def lstsq(a: Array, b: Array, *, rcond: float | None) -> tuple[Array, Array, Array, Array]:
     """Least squares: solution, residuals, rank, singular values."""
-    return tuple(dense().lstsq(a, b, rcond=rcond))  # type: ignore[return-value]
+    prepare()
+    return tuple(jnp.linalg.lstsq(a, b, rcond=rcond))  # type: ignore[return-value]
 
 
 def qr(a: Array, *, mode: str) -> tuple[Array, Array]:
     """Orthonormal columns q and upper triangular r with a = q r."""
-    return tuple(dense().qr(a, mode=mode))  # type: ignore[return-value]
+    return tuple(each_matrix(lambda one: jnp.linalg.qr(one, mode=mode), a))  # type: ignore[return-value]
 
 
 def matrix_power(a: Array, *, n: int) -> Array:
     """A matrix multiplied by itself n times."""
-    return jnp.linalg.matrix_power(a, n)
+    return jnp.linalg.matrix_power(a if n >= 0 else each_matrix(jnp.linalg.inv, a), abs(n))

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array, lax
 
 from gluonjax._ops.draws import drawn
-from gluonjax._ops.lapack import dense
+from gluonjax._ops.lapack import each_matrix
 
 Draw = Callable[..., Array]
 
@@ -131,5 +131,5 @@ def multivariate_normal(mean: Array, cov: Array, key: Array, *, size: tuple[int,
     shape = (*(size or ()), *batch, mean.shape[-1])
     run = np.dtype(np.float32) if mean.dtype.itemsize < 4 else mean.dtype
     noise = jax.random.normal(jax.random.wrap_key_data(key), shape, run)
-    factor = dense().cholesky(cov.astype(run))
+    factor = each_matrix(jnp.linalg.cholesky, cov.astype(run))
     return mean + jnp.einsum("...ij,...j->...i", factor, noise).astype(mean.dtype)
