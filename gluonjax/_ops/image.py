@@ -221,6 +221,7 @@ def resize(data: Array, *, size: tuple[int, ...] = (), keep_ratio: bool = False,
     )
     check(0 <= interp <= 4, f"resize: Unknown interpolation method {interp}, wanted 0 to 4")
     rows, columns = data.shape[-3:-1]
+    check(rows > 0 and columns > 0, f"resize: an image of {rows} rows and {columns} columns has no pixels")
     height, width = target_size(size, keep_ratio, rows, columns)
     if (height, width) == (rows, columns):
         return data

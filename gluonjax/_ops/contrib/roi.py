@@ -10,6 +10,7 @@ from gluonjax._ops.contrib._roi_sampling import Grid, pool
 from gluonjax._ops.contrib.interpolation import bilinear, over_regions, round_half_away, single, triangle_weights
 from gluonjax._ops.nn.spatial import bin_edges, check_regions, span_mask
 from gluonjax._ops.opdef import Attrs, check, operator
+from gluonjax._ops.rules import check_floating
 
 # Samples are at least half a pixel apart when their number is chosen by the operator, so that at most this many
 # lie within one pixel of a pixel.
@@ -136,6 +137,9 @@ def rroi_align(
     check_regions("RROIAlign", data, rois, 6)
     rows, columns = _pair("RROIAlign", pooled_size)
     channels, height, width = data.shape[1:]
+    if data.size == 0 or rois.shape[0] == 0:
+        return jnp.zeros((rois.shape[0], channels, rows, columns), data.dtype)
+    check_floating("RROIAlign", data)
     rois, spatial_scale = lax.stop_gradient(rois), single(spatial_scale)
     # Rotated samples have no closed form: regions up to the image's diagonal are sampled at every pixel.
     longest = int(np.ceil(np.hypot(height, width) / min(rows, columns))) + 1

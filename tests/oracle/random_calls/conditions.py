@@ -45,6 +45,22 @@ def narrow(sample: Sample) -> bool:
     return any(array.dtype.name == "bfloat16" for array in sample.inputs)
 
 
+def not_a_number(sample: Sample) -> bool:
+    """The first input holds a NaN."""
+    return bool(np.isnan(sample.inputs[0].astype(np.float64)).any())
+
+
+def fractional_half_steps(sample: Sample) -> bool:
+    """Numbers of half precision at a distance, or from a start, that is not whole."""
+    narrow = str(_setting(sample, "dtype")) in ("float16", "bfloat16")
+    return narrow and any(float(str(_setting(sample, name))) % 1 != 0 for name in ("start", "step"))
+
+
+def reflecting_volume(sample: Sample) -> bool:
+    """A border of reflections around three axes, of which 1.9.1 looks at two."""
+    return sample.attrs.get("mode") == "reflect" and sample.inputs[0].ndim == 5
+
+
 def not_single(sample: Sample) -> bool:
     """The weights are not float32."""
     return sample.inputs[0].dtype != np.float32
