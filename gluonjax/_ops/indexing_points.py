@@ -159,6 +159,10 @@ def index_copy(old_tensor: Array, index_vector: Array, new_tensor: Array) -> Arr
         new_tensor.shape[0] <= old_tensor.shape[0],
         f"index_copy: {new_tensor.shape[0]} new rows are more than the {old_tensor.shape[0]} rows that there are",
     )
+    check(
+        new_tensor.dtype == old_tensor.dtype,
+        f"index_copy: new rows of {new_tensor.dtype} do not fit into {old_tensor.dtype}; cast them with astype",
+    )
     positions = lax.expand_dims(whole_numbers(index_vector), (1,))
     return _scatter_positions(old_tensor, positions, new_tensor, add=False)
 

@@ -377,7 +377,7 @@ def broadcast_axis(data: Array, *, axis: tuple[int, ...] = (), size: tuple[int, 
     for position, new in zip(normalize_axes(axis, data.ndim, "broadcast_axis"), size):
         check(shape[position] == 1, f"broadcast_axis: Broadcasting axis must have size 1, got {data.shape}")
         shape[position] = new
-    return _broadcast("broadcast_axis", data, tuple(shape))
+    return _broadcast("broadcast_axis", data, known_shape("broadcast_axis", tuple(shape)))
 
 
 def _broadcast_like_shapes(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Outputs]:

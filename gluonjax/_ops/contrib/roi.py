@@ -195,6 +195,10 @@ def psroi_pooling(
     """
     check_regions("PSROIPooling", data, rois)
     groups = group_size or pooled_size
+    check(
+        pooled_size > 0 and groups > 0,
+        f"PSROIPooling: pooled_size={pooled_size} and group_size={group_size} must be positive",
+    )
     channels, height, width = data.shape[1:]
     check(
         channels == output_dim * groups * groups,
@@ -263,6 +267,10 @@ def deformable_psroi_pooling(
         f"{output_dim * group_size * group_size}",
     )
     bins, parts = pooled_size, part_size or pooled_size
+    check(
+        min(bins, parts, group_size) > 0,
+        f"{name}: pooled_size={pooled_size}, part_size={part_size} and group_size={group_size} must be positive",
+    )
     if no_trans:
         trans = jnp.zeros((rois.shape[0], 2, parts, parts), data.dtype)
     else:

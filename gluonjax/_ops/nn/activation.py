@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.opdef import Attrs, OperatorError, Shape, check, operator
+from gluonjax._ops.rules import check_floating
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
@@ -150,6 +151,7 @@ def leaky_relu(
         return _negative_part(data, _gamma_like_data(gamma, data))
     if act_type == "rrelu":
         if train:
+            check_floating("LeakyReLU", data)
             mask = jax.random.uniform(key, data.shape, data.dtype, lower_bound, upper_bound)
         else:
             mask = lax.full_like(data, (lower_bound + upper_bound) / 2)
