@@ -254,10 +254,13 @@ def box_decode(
         ``(batch, boxes, 4)`` corners.
     """
     check(data.ndim == 3 and data.shape[2] == 4, f"box_decode: data must be (batch, boxes, 4), got {data.shape}")
+    fits = not data.size or anchors.size == 4 * data.shape[1]  # nothing is read for a batch of nothing
     check(
-        anchors.ndim >= 3 and anchors.shape[-1] == 4 and anchors.size == 4 * data.shape[1],
+        anchors.ndim >= 3 and anchors.shape[-1] == 4 and fits,
         f"box_decode: anchors must be (1, {data.shape[1]}, 4), got {anchors.shape}",
     )
+    if not data.size:
+        return data
     anchors = anchors.reshape(1, data.shape[1], 4)
     place, size = anchors[..., :2], anchors[..., 2:]
     if format == "corner":

@@ -72,7 +72,7 @@ def correlate(
     """
     channel = 1 if axes[0] == 2 else data.ndim - 1
     sizes = {
-        axis: (max(near * (data.shape[axis] - 1) + 1, 0) + sum(around) - step * (weight.shape[axis] - 1) - 1) // move + 1
+        axis: (max(near * (data.shape[axis] - 1), -1) + sum(around) - step * (weight.shape[axis] - 1)) // move + 1
         for axis, near, around, step, move in zip(axes, spread, padding, dilate, stride)
     }
     if not (data.size and weight.size) or min(sizes.values()) <= 0:

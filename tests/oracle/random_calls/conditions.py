@@ -56,6 +56,11 @@ def fractional_half_steps(sample: Sample) -> bool:
     return narrow and any(float(str(_setting(sample, name))) % 1 != 0 for name in ("start", "step"))
 
 
+def as_many_channels(sample: Sample) -> bool:
+    """A picture whose shape stays when its channels come first."""
+    return len(set(sample.inputs[0].shape[-3:])) == 1
+
+
 def reflecting_volume(sample: Sample) -> bool:
     """A border of reflections around three axes, of which 1.9.1 looks at two."""
     return sample.attrs.get("mode") == "reflect" and sample.inputs[0].ndim == 5

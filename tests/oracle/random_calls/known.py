@@ -11,6 +11,7 @@ import numpy as np
 from gluonjax._ops import registry
 from tests.oracle.random_calls.compare import Difference
 from tests.oracle.random_calls.conditions import (
+    as_many_channels,
     below,
     below_zero,
     between,
@@ -218,6 +219,7 @@ KNOWN: tuple[Known, ...] = (
     Known("norms of whole numbers", WRONG, op="norm", where=whole, numbers=below),
     Known("gradients at negative indices", WRONG, op="gather_nd", text="^grad0", where=negative),
     Known("pictures of one channel are written", WRONG, op="_image_(adjust|random)_lighting", where=gray),
+    Known("the gradient of to_tensor is scaled", WRONG, op="_image_to_tensor", text="^grad0", where=as_many_channels),
     Known("NaN is sorted as the largest", WRONG, op="sort|argsort|topk", where=not_a_number),
     Known("order of equal elements", WRONG, op="sort|argsort|topk", where=ties),
     Known("gradients of products with a zero are exact", WRONG, op="prod|nanprod", text="^grad0",
