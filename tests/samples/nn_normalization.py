@@ -162,7 +162,11 @@ SAMPLES = [
     ),
     Sample(
         "GroupNorm",
-        (np.arange(24, dtype="float32").reshape(2, 4, 3) % 7, np.float32([[1.5, 0.5]]), np.float32([[2], [-1]])),
+        (
+            np.arange(24, dtype="float32").reshape(2, 4, 3) % 7,
+            np.array([[1.5, 0.5]], "float32"),
+            np.array([[2], [-1]], "float32"),
+        ),
         {"num_groups": 2},
         rtol=1e-4,
         atol=1e-5,
