@@ -228,6 +228,8 @@ def box_encode(
         f"box_encode: samples {samples.shape} and matches {matches.shape} must be (batch, anchors) for anchors "
         f"{anchors.shape} and refs {refs.shape} of as many batches",
     )
+    for name, numbers in (("means", means), ("stds", stds)):
+        check(numbers.shape == (4,), f"box_encode: {name} must be four numbers, got {numbers.shape}")
     chosen = jnp.take_along_axis(refs, matches.astype(jnp.int32)[..., None], axis=1)
     size, own = chosen[..., 2:] - chosen[..., :2], anchors[..., 2:] - anchors[..., :2]
     shift = ((chosen[..., :2] + size * 0.5) - (anchors[..., :2] + own * 0.5)) / own

@@ -267,6 +267,7 @@ def deformable_psroi_pooling(
         f"{output_dim * group_size * group_size}",
     )
     bins, parts = pooled_size, part_size or pooled_size
+    check(data.size > 0, f"{name}: data {data.shape} has no pixels")
     check(
         min(bins, parts, group_size) > 0,
         f"{name}: pooled_size={pooled_size}, part_size={part_size} and group_size={group_size} must be positive",

@@ -441,7 +441,7 @@ def lrn(
     Returns:
         An array like ``data``; hidden, the sums.
     """
-    check(nsize % 2 == 1, f"LRN: LRN only supports odd values for local_size, got nsize={nsize}")
+    check(nsize % 2 == 1 or not data.size, f"LRN: LRN only supports odd values for local_size, got nsize={nsize}")
     check(data.ndim >= 2, f"LRN: data needs (batch, channels, ...), got {data.shape}")
     squares = lax.square(_wide(data))
     padding = [(0, 0, 0)] * data.ndim

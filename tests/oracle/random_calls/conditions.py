@@ -66,6 +66,20 @@ def reflecting_volume(sample: Sample) -> bool:
     return sample.attrs.get("mode") == "reflect" and sample.inputs[0].ndim == 5
 
 
+def no_pixel(sample: Sample) -> bool:
+    """A dtype beyond the end of 1.9.1's table of OpenCV's pixels."""
+    return sample.inputs[0].dtype.name in ("int8", "int64", "bfloat16")
+
+
+def wide_range(sample: Sample) -> bool:
+    """A range of bins that whole numbers of the data's dtype do not reach."""
+    dtype, ends = sample.inputs[0].dtype, sample.attrs.get("range") or ()
+    if dtype.kind not in "iu":
+        return False
+    info = np.iinfo(dtype)
+    return any(not info.min <= end <= info.max for end in ends)
+
+
 def not_single(sample: Sample) -> bool:
     """The weights are not float32."""
     return sample.inputs[0].dtype != np.float32
