@@ -78,6 +78,18 @@ def _symmetric_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array
     return primals[0], (tangents[0] + _swap(tangents[0])) * 0.5
 
 
+@jax.custom_jvp
+def _mirrored(matrix: Array) -> Array:
+    """The lower triangle on both sides: JAX's gradient of ``eigh`` reads the whole matrix, its result half of it."""
+    rows, columns = (lax.broadcasted_iota(np.dtype(np.int32), matrix.shape, matrix.ndim - axis) for axis in (2, 1))
+    return lax.select(lax.ge(rows, columns), matrix, _swap(matrix))
+
+
+@_mirrored.defjvp
+def _mirrored_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    return _mirrored(primals[0]), _symmetric_jvp(primals, tangents)[1]
+
+
 def _vector_of_numbers(values: Array) -> Array:
     """One number for every matrix; of a single matrix, an array of shape ``(1,)``."""
     return values if values.ndim else lax.reshape(values, (1,))
@@ -354,7 +366,7 @@ def syevd(A: Array) -> tuple[Array, Array]:
     _check_square("_linalg_syevd", A)
     if A.shape[-1] == 0:
         return A, lax.reshape(A, A.shape[:-1])
-    columns, values = decompositions().eigh(_symmetric(A), lower=True, symmetrize_input=False)
+    columns, values = decompositions().eigh(_mirrored(A), lower=True, symmetrize_input=False)
     rows = _swap(columns)
     fixed = lax.stop_gradient(rows)
     largest = jnp.take_along_axis(fixed, jnp.argmax(jnp.abs(fixed), axis=-1, keepdims=True), axis=-1)
