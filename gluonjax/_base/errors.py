@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -37,6 +38,22 @@ class ShapeUnknownError(MXNetError, ValueError):
 
 class TracedValueError(MXNetError, TypeError):
     """A concrete value was asked for while a function is being traced."""
+
+
+_WHOLE_REFUSED = re.compile(r"^\w+ does not accept dtype (u?int\d+|bool)\b.*floating", re.DOTALL)
+
+
+def plain(error: Exception) -> str:
+    """What an error says, in MXNet's words where it is JAX that refuses whole numbers.
+
+    >>> plain(TypeError("sqrt does not accept dtype int32. Accepted dtypes are subtypes of floating."))
+    "This operation only support floating point types, not int32; cast with astype('float32')"
+    """
+    text = str(error).strip().split("\n\n")[0]
+    refused = _WHOLE_REFUSED.match(text)
+    if refused is None:
+        return text
+    return f"This operation only support floating point types, not {refused[1]}; cast with astype('float32')"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

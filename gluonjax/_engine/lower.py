@@ -19,7 +19,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._base.errors import MXNetError, OperatorError, plain
 from gluonjax._engine import inflight, lazy
 from gluonjax._engine.graph import Graph, Node, edits
 from gluonjax._ops.indexing_points import outside, says_outside
@@ -341,7 +341,7 @@ class _Step:
 
     def _explain(self, error: Exception, values: Sequence[Any]) -> MXNetError:
         kind = type(error) if isinstance(error, MXNetError) else OperatorError
-        text = str(error).strip().split("\n\n")[0]
+        text = plain(error)
         if text.startswith("Error in operator"):
             return kind(text)
         op = self.node.op

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._base.errors import MXNetError, OperatorError, plain
 from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight, lazy
 from gluonjax._engine.compile import Jitted
@@ -422,8 +422,7 @@ class Kernel:
         shown = ", ".join(
             f"{np.dtype(v.dtype).name}{list(v.shape)}" for v in values if hasattr(v, "shape") and hasattr(v, "dtype")
         )
-        text = str(error).strip().split("\n\n")[0]
-        return OperatorError(f"Error in operator {self.name}: {text} (inputs: {shown or 'none'})")
+        return OperatorError(f"Error in operator {self.name}: {plain(error)} (inputs: {shown or 'none'})")
 
     def backward(self, wanted: tuple[int, ...], present: tuple[int, ...], arity: int) -> Kernel:
         """The kernel ``(inputs..., head gradients of the present outputs...) -> gradients of the wanted inputs``.

@@ -43,9 +43,13 @@ BOUNDS: Mapping[str, Mapping[str, Bounds]] = {
     "ftml_update": {"beta1": _FRACTION, "beta2": _FRACTION},
 }  # fmt: skip
 
+# Sizes that must not be 0 in any place, not even in one that is not used.
+_WINDOWS = ("kernel", "stride")
+_NO_ZERO: Mapping[str, tuple[str, ...]] = {"Pooling": _WINDOWS, "Pooling_v1": _WINDOWS}
+
 # Counts that must not be 0: outside of NumPy mode 0 is a size that nobody knows. (Test: _ops samples of tile.)
-_NO_ZEROS: Mapping[str, str] = {"tile": "reps"}
-BOUNDED = frozenset((*BOUNDS, *_NO_ZEROS))
+_EMPTY_COUNTS: Mapping[str, str] = {"tile": "reps"}
+BOUNDED = frozenset((*BOUNDS, *_NO_ZERO, *_EMPTY_COUNTS))
 
 
 def check_bounds(op: str, attrs: Mapping[str, Any], where: str = "") -> None:
@@ -59,7 +63,13 @@ def check_bounds(op: str, attrs: Mapping[str, Any], where: str = "") -> None:
                 f"should be greater equal to {least}"
             )  # fmt: skip
             raise OperatorError(f"{op}: value {value} for Parameter {name} {limit}{where}")
-    name = _NO_ZEROS.get(op)
+    for name in _NO_ZERO.get(op, ()):
+        if 0 in (attrs[name] or ()):
+            raise OperatorError(
+                f"{op}: value {attrs[name]} for Parameter {name} is invalid, the input shape must be nonzero in all "
+                f"dimensions{where}"
+            )
+    name = _EMPTY_COUNTS.get(op)
     if name is not None and not modes.np_shape and 0 in attrs[name]:
         raise OperatorError(
             f"{op}: {name}={attrs[name]} gives an array without elements, which outside of NumPy mode "

@@ -13,6 +13,7 @@ from gluonjax._base.attrs import DType, Traced
 from gluonjax._base.dtypes import CODE_TO_DTYPE
 from gluonjax._ops.families import cut_to
 from gluonjax._ops.opdef import Attrs, OperatorError, check, operator, zero_grad
+from gluonjax._ops.shape_rules import known_shape
 
 FLOAT32 = np.dtype(np.float32)
 INT32 = np.dtype(np.int32)
@@ -31,7 +32,7 @@ def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: DType = FLOAT32)
     Returns:
         The array.
     """
-    return lax.full(shape, 0, dtype)
+    return lax.full(known_shape("_zeros", shape), 0, dtype)
 
 
 @operator("_ones")
@@ -46,7 +47,7 @@ def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: DType = FLOAT32) 
     Returns:
         The array.
     """
-    return lax.full(shape, 1, dtype)
+    return lax.full(known_shape("_ones", shape), 1, dtype)
 
 
 @operator("_full", aliases=("_npi_full",))
@@ -64,7 +65,7 @@ def full(
     Returns:
         The array.
     """
-    return lax.broadcast_in_dim(lax.convert_element_type(value, dtype), shape, ())
+    return lax.broadcast_in_dim(lax.convert_element_type(value, dtype), known_shape("_full", shape), ())
 
 
 @operator("_zeros_without_dtype")
@@ -80,7 +81,7 @@ def zeros_without_dtype(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: in
         The array.
     """
     check(dtype == -1 or dtype in CODE_TO_DTYPE, f"_zeros_without_dtype: Unknown type enum {dtype}")
-    return lax.full(shape, 0, FLOAT32 if dtype == -1 else CODE_TO_DTYPE[dtype])
+    return lax.full(known_shape("_zeros_without_dtype", shape), 0, FLOAT32 if dtype == -1 else CODE_TO_DTYPE[dtype])
 
 
 @operator("_arange")

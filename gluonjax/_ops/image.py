@@ -215,13 +215,16 @@ def resize(data: Array, *, size: tuple[int, ...] = (), keep_ratio: bool = False,
         The same layout and dtype.
     """
     check(data.ndim in (3, 4), f"resize: Input image dimension should be 3 or 4 but got {data.ndim}")
+    rows, columns = data.shape[-3:-1]
+    check(rows > 0 and columns > 0, f"resize: an image of {rows} rows and {columns} columns has no pixels")
+    height, width = target_size(size, keep_ratio, rows, columns)
+    if not data.size:
+        return lax.full((*data.shape[:-3], height, width, data.shape[-1]), 0, data.dtype)
     check(
         data.dtype in (jnp.uint8, jnp.float32, jnp.float64),
         f"resize: takes uint8, float32 or float64 images, got {data.dtype}; convert with .astype",
     )
     check(0 <= interp <= 4, f"resize: Unknown interpolation method {interp}, wanted 0 to 4")
-    rows, columns = data.shape[-3:-1]
-    height, width = target_size(size, keep_ratio, rows, columns)
     if (height, width) == (rows, columns):
         return data
     shrinks = rows >= height and columns >= width

@@ -50,8 +50,11 @@ def gather_axis(data: Array, indices: Array | np.ndarray, axis: int) -> Array:
     return lax.gather(data, lax.expand_dims(indices, (indices.ndim,)), numbers, sizes, mode=CLIP)
 
 
-def _gather_each(data: Array, indices: Array, axis: int) -> Array:
+def _gather_each(name: str, data: Array, indices: Array, axis: int) -> Array:
     """One element along the axis for every position of the other axes: ``indices`` lacks the axis."""
+    if not data.size:
+        check(not indices.size, f"{name}: axis {axis} of data {data.shape} has no element to take")
+        return lax.full(indices.shape, 0, data.dtype)
     others = tuple(index for index in range(data.ndim) if index != axis)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(),
@@ -108,7 +111,7 @@ def batch_take(a: Array, indices: Array) -> Array:
         f"got {indices.shape} for {a.shape}",
     )
     index = lax.reshape(whole_numbers(indices), (rows,))
-    return lax.reshape(_gather_each(lax.reshape(a, (rows, a.shape[-1])), index, 1), indices.shape)
+    return lax.reshape(_gather_each("batch_take", lax.reshape(a, (rows, a.shape[-1])), index, 1), indices.shape)
 
 
 def pick_element(data: Array, index: Array, axis: int | None, keepdims: bool, mode: str) -> Array:
@@ -125,7 +128,7 @@ def pick_element(data: Array, index: Array, axis: int | None, keepdims: bool, mo
     chosen = whole_numbers(lax.reshape(index, rest))
     if mode == "wrap":
         chosen = wrap_index(chosen, data.shape[position])
-    picked = _gather_each(data, chosen, position)
+    picked = _gather_each("pick", data, chosen, position)
     return lax.reshape(picked, kept) if keepdims else picked
 
 
@@ -415,7 +418,7 @@ def onehot_encode(lhs: Array, rhs: Array) -> Array:
 
     Args:
         lhs: ``(n,)``, the indices.
-        rhs: ``(n, depth)``, which tells the shape and data type.
+        rhs: ``(n, depth)``, which tells the shape.
 
     Returns:
         ``(n, depth)``.
@@ -424,4 +427,4 @@ def onehot_encode(lhs: Array, rhs: Array) -> Array:
         rhs.ndim == 2 and lhs.shape == rhs.shape[:1],
         f"_onehot_encode: wanted shapes (n,) and (n, depth), got {lhs.shape} and {rhs.shape}",
     )
-    return one_hot(lhs, depth=rhs.shape[1], dtype=rhs.dtype)
+    return one_hot(lhs, depth=rhs.shape[1], dtype=lhs.dtype)  # MXNet wants one dtype, and calls it that of lhs

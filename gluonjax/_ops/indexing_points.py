@@ -18,6 +18,7 @@ from jax import Array, lax
 
 from gluonjax._ops.indexing import INT64, whole_numbers
 from gluonjax._ops.opdef import Attrs, check, operator, zero_grad
+from gluonjax._ops.shape_rules import known_shape
 
 CLIP, DROP = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
 
@@ -99,7 +100,7 @@ def scatter_nd(data: Array, indices: Array, *, shape: tuple[int, ...]) -> Array:
     Returns:
         The array of that shape.
     """
-    base = lax.full(shape, 0, data.dtype)
+    base = lax.full(known_shape("scatter_nd", shape), 0, data.dtype)
     return _scatter_positions(base, _nd_positions(indices, shape, "scatter_nd"), data, add=False)
 
 
@@ -115,7 +116,7 @@ def accumulate_nd(data: Array, indices: Array, *, shape: tuple[int, ...]) -> Arr
     Returns:
         The array of that shape.
     """
-    base = lax.full(shape, 0, data.dtype)
+    base = lax.full(known_shape("_backward_gather_nd", shape), 0, data.dtype)
     return _scatter_positions(base, _nd_positions(indices, shape, "_backward_gather_nd"), data, add=True)
 
 
@@ -157,6 +158,10 @@ def index_copy(old_tensor: Array, index_vector: Array, new_tensor: Array) -> Arr
     check(
         new_tensor.shape[0] <= old_tensor.shape[0],
         f"index_copy: {new_tensor.shape[0]} new rows are more than the {old_tensor.shape[0]} rows that there are",
+    )
+    check(
+        new_tensor.dtype == old_tensor.dtype,
+        f"index_copy: new rows of {new_tensor.dtype} do not fit into {old_tensor.dtype}; cast them with astype",
     )
     positions = lax.expand_dims(whole_numbers(index_vector), (1,))
     return _scatter_positions(old_tensor, positions, new_tensor, add=False)

@@ -8,6 +8,7 @@ but only when the result is waited for).
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.dot import contract
 from gluonjax._ops.lapack import each_matrix
 from gluonjax._ops.opdef import Attrs, check, operator
@@ -40,6 +42,20 @@ def _check_floating(name: str, matrix: Array) -> None:
     )
 
 
+def _half_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator, computed in float32 for half precision, which LAPACK does not have."""
+
+    @functools.wraps(function)
+    def call(*matrices: Array, **attrs: Any) -> Any:
+        dtype = matrices[0].dtype
+        if dtype.itemsize != 2 or not is_floating(dtype):
+            return function(*matrices, **attrs)
+        results = function(*(matrix.astype(np.float32) for matrix in matrices), **attrs)
+        return jax.tree.map(lambda result: result.astype(dtype), results)
+
+    return call
+
+
 def _matmul(left: Array, right: Array, transpose_a: bool = False, transpose_b: bool = False) -> Array:
     batch = left.ndim - 2
     return contract(left, right, (batch + (not transpose_a), batch + transpose_b), batch)
@@ -60,6 +76,18 @@ def _symmetric(matrix: Array) -> Array:
 @_symmetric.defjvp
 def _symmetric_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     return primals[0], (tangents[0] + _swap(tangents[0])) * 0.5
+
+
+@jax.custom_jvp
+def _mirrored(matrix: Array) -> Array:
+    """The lower triangle on both sides: JAX's gradient of ``eigh`` reads the whole matrix, its result half of it."""
+    rows, columns = (lax.broadcasted_iota(np.dtype(np.int32), matrix.shape, matrix.ndim - axis) for axis in (2, 1))
+    return lax.select(lax.ge(rows, columns), matrix, _swap(matrix))
+
+
+@_mirrored.defjvp
+def _mirrored_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    return _mirrored(primals[0]), _symmetric_jvp(primals, tangents)[1]
 
 
 def _vector_of_numbers(values: Array) -> Array:
@@ -169,6 +197,7 @@ def gemm2(
 
 
 @operator("_linalg_potrf", aliases=("linalg_potrf",), unlisted=("lower",))
+@_half_in_single
 def potrf(A: Array, *, lower: bool = True) -> Array:
     """The Cholesky factor of symmetric positive definite matrices.
 
@@ -187,6 +216,7 @@ def potrf(A: Array, *, lower: bool = True) -> Array:
 
 
 @operator("_linalg_potri", aliases=("linalg_potri",), unlisted=("lower",))
+@_half_in_single
 def potri(A: Array, *, lower: bool = True) -> Array:
     """The inverse of a matrix, from its Cholesky factor.
 
@@ -247,6 +277,7 @@ def trmm(
 
 
 @operator("_linalg_trsm", aliases=("linalg_trsm",))
+@_half_in_single
 def trsm(
     A: Array,
     B: Array,
@@ -307,6 +338,7 @@ def syrk(A: Array, *, transpose: bool = False, alpha: float = 1.0) -> Array:
 
 
 @operator("_linalg_gelqf", aliases=("linalg_gelqf",), outputs=("output0", "output1"))
+@_half_in_single
 def gelqf(A: Array) -> tuple[Array, Array]:
     """The LQ factors of matrices: ``A = L @ Q`` with orthonormal rows of Q.
 
@@ -325,6 +357,7 @@ def gelqf(A: Array) -> tuple[Array, Array]:
 
 
 @operator("_linalg_syevd", outputs=("output0", "output1"))
+@_half_in_single
 def syevd(A: Array) -> tuple[Array, Array]:
     """The eigenvectors and eigenvalues of symmetric matrices: ``A = U.T @ diag(L) @ U``.
 
@@ -339,7 +372,7 @@ def syevd(A: Array) -> tuple[Array, Array]:
     if A.shape[-1] == 0:
         return A, lax.reshape(A, A.shape[:-1])
     eigh = functools.partial(lax.linalg.eigh, lower=True, symmetrize_input=False)
-    columns, values = each_matrix(eigh, _symmetric(A))
+    columns, values = each_matrix(eigh, _mirrored(A))
     rows = _swap(columns)
     fixed = lax.stop_gradient(rows)
     largest = jnp.take_along_axis(fixed, jnp.argmax(jnp.abs(fixed), axis=-1, keepdims=True), axis=-1)
@@ -352,6 +385,7 @@ def _determinants(A: Array) -> Array:
 
 
 @operator("_linalg_det", aliases=("linalg_det",))
+@_half_in_single
 def det(A: Array) -> Array:
     """The determinants of matrices.
 
@@ -367,6 +401,7 @@ def det(A: Array) -> Array:
 
 
 @operator("_npi_det")
+@_half_in_single
 def npi_det(A: Array) -> Array:
     """The determinants of matrices, with NumPy's shapes.
 
@@ -386,12 +421,14 @@ def _slogdet_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dic
     flat = (*matrix.shape[:-2], 1, 1)
     singular = jnp.broadcast_to(jnp.reshape(outputs.output0 == 0, flat), matrix.shape)
     unit = jnp.broadcast_to(jnp.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape)
-    inverse = _swap(each_matrix(jnp.linalg.inv, lax.select(singular, unit, matrix)))
+    inverse_of = _half_in_single(functools.partial(each_matrix, jnp.linalg.inv))
+    inverse = _swap(inverse_of(lax.select(singular, unit, matrix)))
     product = jnp.reshape(head.output1, flat) * inverse
     return {"A": lax.select(singular, lax.full_like(product, 0), product)}
 
 
 @operator("_linalg_slogdet", aliases=("linalg_slogdet",), outputs=("output0", "output1"), grad=_slogdet_gradient)
+@_half_in_single
 def slogdet(A: Array) -> tuple[Array, Array]:
     """The signs and the logarithms of the absolute values of determinants.
 
@@ -408,6 +445,7 @@ def slogdet(A: Array) -> tuple[Array, Array]:
 
 
 @operator("_npi_slogdet", outputs=("output0", "output1"), grad=_slogdet_gradient)
+@_half_in_single
 def npi_slogdet(A: Array) -> tuple[Array, Array]:
     """The signs and the logarithms of the absolute values of determinants, with NumPy's shapes.
 
@@ -423,6 +461,7 @@ def npi_slogdet(A: Array) -> tuple[Array, Array]:
 
 
 @operator("_linalg_inverse", aliases=("linalg_inverse", "_npi_inv"))
+@_half_in_single
 def inverse(A: Array) -> Array:
     """The inverses of matrices.
 

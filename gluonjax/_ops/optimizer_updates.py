@@ -20,6 +20,7 @@ from gluonjax._base.attrs import Traced
 from gluonjax._base.errors import OperatorError
 from gluonjax._ops import update_rules as rules
 from gluonjax._ops.opdef import Attrs, Aux, DtypeRule, check, operator, zero_grad
+from gluonjax._ops.rules import check_floating
 
 Updates = tuple[Array, dict[str, Array]]
 FLOAT32 = np.dtype(np.float32)
@@ -465,6 +466,7 @@ def lamb_update_phase2(
     """
     _check_shapes(weight, g=g)
     _check_norms(r1=r1, r2=r2)
+    check_floating("lamb_update_phase2", weight)
     dtype = rules.working_dtype(weight.dtype)
     wide = [lax.convert_element_type(a, dtype) for a in (weight, g, r1, r2)]
     (new,) = rules.lamb_step(*wide, lr=lax.convert_element_type(lr, dtype), lower_bound=lower_bound,

@@ -300,6 +300,7 @@ def sample_multinomial(
     check(is_floating(data.dtype), f"_sample_multinomial: data has dtype {data.dtype}; it must be floating")
     check(data.ndim >= 1, "_sample_multinomial: data has no axis of probabilities; give shape (k,) or (n, k)")
     classes, rows = data.shape[-1], data.shape[:-1]
+    check(classes > 0, f"_sample_multinomial: data {data.shape} has no classes to draw from")
     most = 2 ** (jnp.finfo(dtype).nmant + 1) if is_floating(dtype) else np.iinfo(dtype).max
     check(
         classes <= most,

@@ -327,6 +327,8 @@ def cumsum(a: Array, *, axis: int | None = None, dtype: DType | None = None) -> 
     """
     if axis is None:
         a, axis = lax.reshape(a, (math.prod(a.shape),)), 0
+    if not a.size:
+        axis = 0  # 1.9.1 does not look at the axis
     check(
         -a.ndim <= axis < a.ndim,
         f"cumsum: axis value {axis} out of range; axes go from {-a.ndim} to {a.ndim - 1}",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import overload
 
+from jax import Array
+
+from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import OperatorError
 from gluonjax._ops.opdef import Attrs, ParamShapes, Shape
 
@@ -20,6 +23,15 @@ def product(dims: Shape) -> int | None:
             return None
         total *= dim
     return total
+
+
+def check_floating(name: str, data: Array) -> None:
+    """Raise OperatorError for whole numbers, where a formula is one of floating point."""
+    if not is_floating(data.dtype):
+        raise OperatorError(
+            f"{name}: This operation only support floating point types, not {data.dtype}; cast with "
+            "astype('float32')"
+        )
 
 
 def merge_shapes(first: Shape | None, second: Shape | None) -> Shape | None:

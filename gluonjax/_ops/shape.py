@@ -183,7 +183,7 @@ def reshape_like(
         first = 0 if begin is None else begin + ndim * (begin < 0)
         last = ndim if end is None else end + ndim * (end < 0)
         check(
-            0 <= first <= last <= ndim,
+            0 <= first < last <= ndim or (begin is None and end is None),
             f"reshape_like: {name}_begin={begin} and {name}_end={end} do not name a range of {ndim} "
             "dimensions",
         )

@@ -17,6 +17,7 @@ from gluonjax._ops.shape_rules import (
     Outputs,
     concatenated,
     evenly_split,
+    known_shape,
     normalize_axes,
     normalize_axis,
     parameters_joined,
@@ -286,16 +287,18 @@ def pad(
     if mode == "constant":
         value = scalar_like(constant_value, data.dtype)
         return lax.pad(data, value, [(before, after, 0) for before, after in pairs])
-    for axis, (before, after) in enumerate((max(before, 0), max(after, 0)) for before, after in pairs):
-        size = data.shape[axis]
+    for axis, (before, after) in enumerate(pairs[2:], 2):
         check(
-            mode == "edge" or max(before, after) < max(size, 1),
+            mode == "edge" or max(before, after) < data.shape[axis],
             "Pad: reflection only supports padding sizes smaller than the input size, got "
-            f"{(before, after)} for "
-            f"axis {axis} of size {size}",
+            f"{(before, after)} for axis {axis} of size {data.shape[axis]}",
         )
+    result = tuple(size + before + after for size, (before, after) in zip(data.shape, pairs))
+    if 0 in result:
+        return lax.full(result, 0, data.dtype)
+    for axis, (before, after) in enumerate((max(before, 0), max(after, 0)) for before, after in pairs):
         check(
-            size > 0 or before == after == 0,
+            data.shape[axis] > 0 or before == after == 0,
             f"Pad: mode '{mode}' has nothing to copy on axis {axis} of size 0",
         )
         data = _pad_axis(data, axis, before, after, mode)
@@ -351,7 +354,8 @@ def broadcast_to(data: Array, *, shape: tuple[int, ...] = ()) -> Array:
         "numbers of "
         "dimensions differ; reshape or expand_dims first",
     )
-    return _broadcast("broadcast_to", data, tuple(want or have for have, want in zip(data.shape, shape)))
+    target = tuple(want or have for have, want in zip(data.shape, shape))
+    return _broadcast("broadcast_to", data, known_shape("broadcast_to", target))
 
 
 @operator("broadcast_axis", aliases=("broadcast_axes",))
@@ -373,7 +377,7 @@ def broadcast_axis(data: Array, *, axis: tuple[int, ...] = (), size: tuple[int, 
     for position, new in zip(normalize_axes(axis, data.ndim, "broadcast_axis"), size):
         check(shape[position] == 1, f"broadcast_axis: Broadcasting axis must have size 1, got {data.shape}")
         shape[position] = new
-    return _broadcast("broadcast_axis", data, tuple(shape))
+    return _broadcast("broadcast_axis", data, known_shape("broadcast_axis", tuple(shape)))
 
 
 def _broadcast_like_shapes(inputs: Inputs, outputs: Outputs, attrs: Attrs) -> tuple[Inputs, Outputs]:

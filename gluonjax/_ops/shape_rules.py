@@ -18,6 +18,12 @@ Outputs = list[Shape | None]
 KEEP, INFER, REST, MERGE, SPLIT = 0, -1, -2, -3, -4
 
 
+def known_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape itself. Raises OperatorError for a size below 0, which means one that nobody knows."""
+    check(all(size >= 0 for size in shape), f"{name}: shape={shape} has an unknown size; write sizes of 0 or more")
+    return shape
+
+
 def normalize_axis(axis: int, ndim: int, where: str) -> int:
     """The axis counted from the front. Raises OperatorError where it lies outside of the array."""
     check(

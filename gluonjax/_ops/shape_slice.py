@@ -214,6 +214,8 @@ def slice_assign_scalar(
     Returns:
         ``data`` with the range replaced.
     """
+    if not data.size:
+        return data  # 1.9.1 does not look at the range
     ranges = slice_bounds(data.shape, begin, end, step, "_slice_assign_scalar")
     value = scalar_like(scalar, data.dtype)
     piece = lax.broadcast_in_dim(value, [len(positions) for positions in ranges], ())

@@ -49,8 +49,9 @@ def invoke(mx, op, inputs, attrs):
     values = [np.dtype(v).name if isinstance(v, (type, np.dtype)) else str(v) for v in attrs.values()]
     out = outputs_for(mx, op, inputs, attrs)
     with contextlib.ExitStack() as stack:
-        if out and out[0] is inputs[0]:
-            stack.enter_context(mx.autograd.pause())  # nothing is recorded in place
+        if (out and out[0] is inputs[0]) or op == "reset_arrays":
+            # Nothing is recorded in place, and 1.9.1 dies of recording what has no result.
+            stack.enter_context(mx.autograd.pause())
         result = _imperative_invoke(handle.value, inputs, keys, values, out, False, False)
     return list(result) if isinstance(result, (list, tuple)) else [result]
 

@@ -89,19 +89,15 @@ SAMPLES = [
     ),
     Sample(
         "LeakyReLU",
-        (away_from_zero(2, 3, 4), away_from_zero(3, 4)),
+        (away_from_zero(2, 3, 4), away_from_zero(2, 3)),
         {"act_type": "prelu"},
-        oracle=False,
-        reference=lambda x, g: np.where(x > 0, x, g * x),
-        why="the real one fails in the gradient",
+        lambda x, g: np.where(x > 0, x, g[:, :, None] * x),
     ),
     Sample(
         "LeakyReLU",
-        (away_from_zero(2, 3, 4), away_from_zero(2, 3, 4)),
+        (away_from_zero(3, 3, 2), away_from_zero(3, 1)),
         {"act_type": "prelu"},
-        oracle=False,
-        reference=lambda x, g: np.where(x > 0, x, g * x),
-        why="the real one fails in the gradient",
+        lambda x, g: np.where(x > 0, x, g[:, :, None] * x),
     ),
     Sample(
         "LeakyReLU",
@@ -132,4 +128,5 @@ ERROR_SAMPLES = [
     ErrorSample("Activation", r"relux.*relu", (X,), {"act_type": "relux"}),
     ErrorSample("Activation", r"Required parameter act_type", (X,), {}),
     ErrorSample("LeakyReLU", r"Cannot broadcast gamma", (X, away_from_zero(7)), {"act_type": "prelu"}),
+    ErrorSample("LeakyReLU", r"Cannot broadcast gamma", (away_from_zero(2, 3, 4),) * 2, {"act_type": "prelu"}),
 ]

@@ -162,6 +162,18 @@ SAMPLES = [
     ),
     Sample(
         "GroupNorm",
+        (
+            np.arange(24, dtype="float32").reshape(2, 4, 3) % 7,
+            np.array([[1.5, 0.5]], "float32"),
+            np.array([[2], [-1]], "float32"),
+        ),
+        {"num_groups": 2},
+        rtol=1e-4,
+        atol=1e-5,
+        tag="factors of any shape",
+    ),
+    Sample(
+        "GroupNorm",
         (draw(2, 4, 3), positive(4), draw(4)),
         {"num_groups": 4, "output_mean_var": True, "eps": 0.5},
         lambda x, g, b: (

@@ -42,6 +42,7 @@ SAMPLES = [
     ),
     Sample("softmax", (X, np.array([1, 3], "int32")), {"use_length": True}),
     Sample("softmax", (X, np.array([0, 2], "int64")), {"use_length": True}, tag="an empty row"),
+    Sample("softmax", (X[0], np.array([2], "int32")), {"use_length": True}, tag="a vector"),
     Sample("softmax", (Y, r.randint(1, 4, (2, 4)).astype("int32")), {"use_length": True, "axis": 1}),
     Sample(
         "softmax",
@@ -94,6 +95,9 @@ ERROR_SAMPLES = [
     ),
     ErrorSample("softmax", r"length has shape", (X, np.array([1, 2, 3], "int32")), {"use_length": True}),
     ErrorSample("softmax", r"axis 2 is out of range", (X,), {"axis": 2}),
+    ErrorSample(
+        "softmax", r"only negative axis is -1", (X, np.ones(X.shape[1], "int32")), {"use_length": True, "axis": -2}
+    ),
     ErrorSample("log_softmax", r"only softmax takes lengths", (X,), {"use_length": True}),
     ErrorSample("softmax_cross_entropy", r"label has shape", (X, np.zeros(3, "float32")), {}),
 ]

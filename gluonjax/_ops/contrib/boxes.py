@@ -228,6 +228,8 @@ def box_encode(
         f"box_encode: samples {samples.shape} and matches {matches.shape} must be (batch, anchors) for anchors "
         f"{anchors.shape} and refs {refs.shape} of as many batches",
     )
+    for name, numbers in (("means", means), ("stds", stds)):
+        check(numbers.shape == (4,), f"box_encode: {name} must be four numbers, got {numbers.shape}")
     chosen = jnp.take_along_axis(refs, matches.astype(jnp.int32)[..., None], axis=1)
     size, own = chosen[..., 2:] - chosen[..., :2], anchors[..., 2:] - anchors[..., :2]
     shift = ((chosen[..., :2] + size * 0.5) - (anchors[..., :2] + own * 0.5)) / own
@@ -254,10 +256,13 @@ def box_decode(
         ``(batch, boxes, 4)`` corners.
     """
     check(data.ndim == 3 and data.shape[2] == 4, f"box_decode: data must be (batch, boxes, 4), got {data.shape}")
+    fits = not data.size or anchors.size == 4 * data.shape[1]  # nothing is read for a batch of nothing
     check(
-        anchors.ndim >= 3 and anchors.shape[-1] == 4 and anchors.size == 4 * data.shape[1],
+        anchors.ndim >= 3 and anchors.shape[-1] == 4 and fits,
         f"box_decode: anchors must be (1, {data.shape[1]}, 4), got {anchors.shape}",
     )
+    if not data.size:
+        return data
     anchors = anchors.reshape(1, data.shape[1], 4)
     place, size = anchors[..., :2], anchors[..., 2:]
     if format == "corner":

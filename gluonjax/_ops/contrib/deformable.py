@@ -46,6 +46,7 @@ def _convolve(
     pad = per_axis(name, "Pad", attrs.pad, 2, 0)
     batch, channels, height, width = data.shape
     groups, bent, filters = attrs.num_group, attrs.num_deformable_group, attrs.num_filter
+    check(groups > 0 and bent > 0, f"{name}: num_group={groups} and num_deformable_group={bent} must be positive")
     check(channels % groups == 0, f"{name}: input num_filter must divide group size: {channels}, {groups}")
     check(channels % bent == 0, f"{name}: input num_filter must divide deformable group size: {channels}, {bent}")
     check(filters % groups == 0, f"{name}: output num_filter must divide group size: {filters}, {groups}")

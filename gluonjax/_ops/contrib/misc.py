@@ -144,6 +144,7 @@ def hawkesll(
         ("max_time", max_time, (batch,)),
     ):  # fmt: skip
         check(array.shape == wanted, f"hawkesll: {name} must have the shape {wanted}, got {array.shape}")
+    check(kinds > 0 or not lags.size, f"hawkesll: lda {lda.shape} has no kinds of events, lags {lags.shape} has events")
     state, lags, valid_length, max_time = (lax.stop_gradient(x) for x in (state, lags, valid_length, max_time))
     rows = jnp.arange(batch, dtype=jnp.int32)
     kinds_of_events = marks.astype(jnp.int32)
@@ -167,7 +168,7 @@ def hawkesll(
     zero = jnp.zeros(batch, lda.dtype)
     start = (zero, zero, jnp.zeros_like(state), state)
     steps = jnp.arange(lags.shape[1], dtype=jnp.int32)
-    (likelihood, _, last, excitation), _ = lax.scan(event, start, steps)
+    likelihood, _, last, excitation = lax.scan(event, start, steps)[0] if lags.size else start
     gap = max_time[:, None] - last
     decay = jnp.exp(-beta * gap)
     rest = lda * gap + alpha * excitation * (1 - decay)

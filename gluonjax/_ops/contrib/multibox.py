@@ -146,6 +146,10 @@ def multibox_target(
             positive = match >= 0
         negative = ~positive
         if negative_mining_ratio > 0:
+            check(
+                negative_mining_thresh > 0,
+                f"MultiBoxTarget: negative_mining_thresh={negative_mining_thresh} must be above 0",
+            )
             negative = _hard_negatives(
                 scores, positive, likeliest, negative_mining_ratio, negative_mining_thresh
             )

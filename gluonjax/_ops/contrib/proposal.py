@@ -74,6 +74,10 @@ def _propose(
     check(bbox_pred.shape == (batch, kinds * 4, height, width), f"{name}: bbox_pred has the shape {bbox_pred.shape}")
     check(im_info.shape == (batch, 3), f"{name}: im_info must be {(batch, 3)}, got {im_info.shape}")
     total = kinds * height * width
+    check(
+        attrs.rpn_post_nms_top_n >= 0, f"{name}: rpn_post_nms_top_n={attrs.rpn_post_nms_top_n} must not be negative"
+    )
+    check(total > 0 or not batch, f"{name}: cls_prob {cls_prob.shape} has no cells to propose regions for")
     before = min(attrs.rpn_pre_nms_top_n, total) if attrs.rpn_pre_nms_top_n > 0 else total
     after = min(attrs.rpn_post_nms_top_n, before)
     y, x = np.meshgrid(np.arange(height) * stride, np.arange(width) * stride, indexing="ij")

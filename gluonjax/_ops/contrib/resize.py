@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from gluonjax._ops.indexing import gather_axis
 from gluonjax._ops.nn.sums import on_cpu
-from gluonjax._ops.opdef import Attrs, check, operator
+from gluonjax._ops.opdef import Attrs, OperatorError, check, operator
 
 Mode = Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"]
 
@@ -67,7 +67,8 @@ def _targets(
     scales: tuple[float | None, float | None],
 ) -> tuple[int, int]:  # fmt: skip
     if mode == "like":
-        assert like is not None
+        if like is None:
+            raise OperatorError("BilinearResize2D: mode='like' expects 2 inputs, but got 1; give like")
         return like.shape[2], like.shape[3]
     if mode in _PARITY:
         rest, step = _PARITY[mode]
@@ -113,7 +114,13 @@ def bilinear_resize_2d(
     )
     check(like is None or like.ndim == 4, "BilinearResize2D: like must have four dimensions")
     targets = _targets(data.shape, like, mode, (height, width), (scale_height, scale_width))
-    check(min(targets) > 0 or 0 in data.shape[2:], f"BilinearResize2D: the new size {targets} must be positive")
+    check(
+        min(targets) > 0 or (min(targets) == 0 and 0 in data.shape[2:]),
+        f"BilinearResize2D: the new size {targets} must be positive",
+    )
+    if 0 in (*data.shape[:2], *targets):
+        return lax.full((*data.shape[:2], *targets), 0, data.dtype)
+    check(0 not in data.shape[2:], f"BilinearResize2D: data {data.shape} has no pixels to interpolate")
     if on_cpu() and 0 < min(targets) and all(n > target for n, target in zip(data.shape[2:], targets)):
         return _shrunk(data, targets, align_corners)
     return _by_products(data, targets, align_corners)

@@ -12,6 +12,7 @@ from gluonjax._ops.contrib.interpolation import bilinear, over_regions, round_ha
 from gluonjax._ops.nn.spatial import bin_edges, check_regions, span_mask
 from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.opdef import Attrs, check, operator
+from gluonjax._ops.rules import check_floating
 
 # Samples are at least half a pixel apart when their number is chosen by the operator, so that at most this many
 # lie within one pixel of a pixel.
@@ -138,6 +139,9 @@ def rroi_align(
     check_regions("RROIAlign", data, rois, 6)
     rows, columns = _pair("RROIAlign", pooled_size)
     channels, height, width = data.shape[1:]
+    if data.size == 0 or rois.shape[0] == 0:
+        return jnp.zeros((rois.shape[0], channels, rows, columns), data.dtype)
+    check_floating("RROIAlign", data)
     rois, spatial_scale = lax.stop_gradient(rois), single(spatial_scale)
     # Rotated samples have no closed form: regions up to the image's diagonal are sampled at every pixel.
     longest = int(np.ceil(np.hypot(height, width) / min(rows, columns))) + 1
@@ -193,6 +197,10 @@ def psroi_pooling(
     """
     check_regions("PSROIPooling", data, rois)
     groups = group_size or pooled_size
+    check(
+        pooled_size > 0 and groups > 0,
+        f"PSROIPooling: pooled_size={pooled_size} and group_size={group_size} must be positive",
+    )
     channels, height, width = data.shape[1:]
     check(
         channels == output_dim * groups * groups,
@@ -261,6 +269,11 @@ def deformable_psroi_pooling(
         f"{output_dim * group_size * group_size}",
     )
     bins, parts = pooled_size, part_size or pooled_size
+    check(data.size > 0, f"{name}: data {data.shape} has no pixels")
+    check(
+        min(bins, parts, group_size) > 0,
+        f"{name}: pooled_size={pooled_size}, part_size={part_size} and group_size={group_size} must be positive",
+    )
     if no_trans:
         trans = jnp.zeros((rois.shape[0], 2, parts, parts), data.dtype)
     else:

@@ -11,6 +11,7 @@ from jax import Array, lax
 
 from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.opdef import Attrs, OperatorError, Shape, check, operator
+from gluonjax._ops.rules import check_floating
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
@@ -89,23 +90,20 @@ def _negative_part(data: Array, slope: Array, curve: Callable[[Array], Array] = 
 
 
 def _gamma_like_data(gamma: Array, data: Array) -> Array:
-    """Broadcast PReLU's slopes: along the first two axes as in MXNet, other shapes align at the right."""
-    axis, places = min(data.ndim, 2) - 1, []
-    for size in reversed(gamma.shape if gamma.size != 1 else ()):
-        while axis >= 0 and data.shape[axis] != size:
-            axis -= 1
-        places.insert(0, axis)
-        axis -= 1
-    if places and places[0] >= 0:
-        return lax.broadcast_in_dim(gamma, data.shape, places)
-    offset = data.ndim - gamma.ndim
-    fits = gamma.size == 1 or (gamma.ndim > 1 and offset >= 0)
+    """Broadcast PReLU's slopes along the first two axes, the only ones that MXNet lets them have."""
+    if not data.size:
+        return lax.full_like(data, 0, gamma.dtype)  # MXNet returns before it looks at the slopes
+    places: list[int] = []
+    for axis in reversed(range(min(data.ndim, 2))):
+        rest = gamma.shape[: gamma.ndim - len(places)]
+        if rest and rest[-1] in (1, data.shape[axis]):
+            places.insert(0, axis)
     check(
-        fits and all(g in (1, d) for g, d in zip(gamma.shape, data.shape[max(offset, 0) :])),
+        len(places) == gamma.ndim,
         f"LeakyReLU: Cannot broadcast gamma to data. gamma: {list(gamma.shape)}, data: {list(data.shape)}; "
         "gamma needs one slope for each channel (axis 1), or a single one",
     )
-    return jnp.broadcast_to(gamma, data.shape)
+    return lax.broadcast_in_dim(gamma, data.shape, places)
 
 
 def _leaky_inputs(attrs: Attrs) -> tuple[str, ...]:
@@ -140,7 +138,7 @@ def leaky_relu(
 
     Args:
         data: any shape; axis 1 holds the channels.
-        gamma: PReLU's learned slopes, ``(channels,)``, ``(1,)`` or a shape that broadcasts to ``data``.
+        gamma: PReLU's learned slopes, ``(channels,)``, ``(1,)`` or ``(batch, channels)``.
 
     Returns:
         An array like ``data``; for ``rrelu`` also the slopes that were drawn (in prediction: their mean).
@@ -153,6 +151,7 @@ def leaky_relu(
         return _negative_part(data, _gamma_like_data(gamma, data))
     if act_type == "rrelu":
         if train:
+            check_floating("LeakyReLU", data)
             mask = jax.random.uniform(key, data.shape, data.dtype, lower_bound, upper_bound)
         else:
             mask = lax.full_like(data, (lower_bound + upper_bound) / 2)

@@ -71,6 +71,13 @@ def correlate(
         spread: distance of neighbouring data elements (the stride of a transposed convolution).
     """
     channel = 1 if axes[0] == 2 else data.ndim - 1
+    sizes = {
+        axis: (max(near * (data.shape[axis] - 1), -1) + sum(around) - step * (weight.shape[axis] - 1)) // move + 1
+        for axis, near, around, step, move in zip(axes, spread, padding, dilate, stride)
+    }
+    if not (data.size and weight.size) or min(sizes.values()) <= 0:
+        shape = {0: data.shape[0], channel: weight.shape[0], **{axis: max(size, 0) for axis, size in sizes.items()}}
+        return lax.full([shape[axis] for axis in range(data.ndim)], 0, data.dtype)
     if groups > 1 and on_cpu():
         if weight.shape[channel] == 1:
             return _depthwise(data, weight, axes, channel, stride, padding, spread, dilate)
@@ -352,7 +359,16 @@ def deconvolution(
         check(
             extra < max(step, 1), f"{name}: adj must be samller than stride, got adj={adj}, stride={stride}"
         )
-    output = _transposed(data, weight, _Transposed(axes, channel, num_group, stride, dilate, pad, adj))
+    sizes = {
+        axis: step * (data.shape[axis] - 1) + far - 2 * cut + extra
+        for axis, step, far, cut, extra in zip(axes, stride, reach, pad, adj)
+    }
+    check(min(sizes.values()) >= 0, f"{name}: pad={pad} cuts off more than there is of data {data.shape}")
+    if data.size:
+        output = _transposed(data, weight, _Transposed(axes, channel, num_group, stride, dilate, pad, adj))
+    else:
+        shape = {0: data.shape[0], channel: num_filter, **sizes}
+        output = lax.full([shape[axis] for axis in range(data.ndim)], 0, data.dtype)
     return cast(Array, output) if no_bias else _add_bias(name, cast(Array, output), bias, num_filter, channel)
 
 
@@ -428,6 +444,8 @@ def _transposed_forward(data: Array, weight: Array, how: _Transposed) -> tuple[A
 
 def _transposed_backward(how: _Transposed, saved: tuple[Array, Array], head: Array) -> tuple[Array, Array]:
     data, weight = saved
+    if not (data.size and weight.size and head.size):
+        return lax.full_like(data, 0), lax.full_like(weight, 0)
     _, pullback = jax.vjp(functools.partial(how.convolve, head), weight)
     return how.convolve(head, weight), pullback(data)[0]
 

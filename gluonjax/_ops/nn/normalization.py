@@ -348,6 +348,8 @@ def layer_norm(
         "LayerNorm", gamma, beta, (data.shape[axis],), f"one entry along axis {axis} of data {data.shape}"
     )
     normal, mean, deviation = standardize(_wide(data), (axis,), eps)
+    if not data.shape[axis]:  # MXNet's mean of nothing is 0 / 0
+        mean, deviation = lax.full_like(mean, np.nan), lax.full_like(deviation, np.nan)
     output = _affine(normal, gamma, beta, axis).astype(data.dtype)
     kept = tuple(1 if i == axis else size for i, size in enumerate(data.shape))
     return output, lax.reshape(mean, kept).astype(data.dtype), lax.reshape(deviation, kept).astype(data.dtype)
@@ -409,6 +411,11 @@ def group_norm(
         num_groups > 0 and data.shape[1] % num_groups == 0,
         f"GroupNorm: # of channels must be divisible by # of groups, got {data.shape[1]} and {num_groups}",
     )
+    # MXNet looks at the number of entries only, and where there is nothing to normalize at nothing.
+    if gamma.size == beta.size == num_groups:
+        gamma, beta = lax.reshape(gamma, (num_groups,)), lax.reshape(beta, (num_groups,))
+    elif not data.size:
+        gamma, beta = lax.full((num_groups,), 1, gamma.dtype), lax.full((num_groups,), 0, beta.dtype)
     _check_vectors("GroupNorm", gamma, beta, (num_groups,), "one entry for each group")
     grouped = lax.reshape(
         _wide(data), (data.shape[0], num_groups, data.size // max(data.shape[0] * num_groups, 1))
@@ -434,6 +441,8 @@ def lrn(
     Returns:
         An array like ``data``; hidden, the sums.
     """
+    if not data.size:
+        return data, data  # 1.9.1 does not look at the window
     check(nsize % 2 == 1, f"LRN: LRN only supports odd values for local_size, got nsize={nsize}")
     check(data.ndim >= 2, f"LRN: data needs (batch, channels, ...), got {data.shape}")
     squares = lax.square(_wide(data))

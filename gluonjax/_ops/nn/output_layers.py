@@ -70,9 +70,9 @@ def _softmax_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dic
         )
     scale: Any = attrs.grad_scale
     if attrs.multi_output and attrs.normalization != "valid":
-        scale = scale / shape[2]  # MXNet divides by the number of positions here
+        scale = scale / max(shape[2], 1)  # MXNet divides by the number of positions here
     if attrs.normalization == "batch":
-        scale = scale / (shape[0] if attrs.multi_output else label.size)
+        scale = scale / max(shape[0] if attrs.multi_output else label.size, 1)
     elif attrs.normalization == "valid":
         every = lax.eq(_as_integer(flat), jnp.int32(int(attrs.ignore_label)))
         count = label.size - lax.reduce_sum(lax.convert_element_type(every, jnp.int32), axes=(0,))

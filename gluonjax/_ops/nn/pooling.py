@@ -311,6 +311,7 @@ def pooling_v1(
         f"{name}: kernel={kernel} needs 2 positive numbers (1D and 3D kernel not implemented)",
     )
     stride = per_axis(name, "Stride", stride[:2], 2, 1)
+    check(min(stride) > 0, f"{name}: stride={stride} must be positive")
     pad = per_axis(name, "Pad", pad[:2], 2, 0)
     sizes = data.shape[2:]
     for size, width, amount in zip(sizes, kernel, pad):

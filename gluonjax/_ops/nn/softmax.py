@@ -112,22 +112,27 @@ def softmax(
     Args:
         data: any floating array.
         length: with ``use_length=True``, how many leading entries along ``axis`` count, in the shape of
-            ``data`` without that axis; the others give 0.
+            ``data`` without that axis (``(1,)`` for a vector); the others give 0.
 
     Returns:
         An array like ``data`` (in ``dtype``, if given).
     """
-    scaled, axis, result = _prepare("softmax", data, axis, temperature, dtype)
+    counted, (scaled, axis, result) = axis, _prepare("softmax", data, axis, temperature, dtype)
     if not use_length:
         return _cast(stable_softmax(scaled, axis), result)
+    check(
+        counted >= -1,
+        f"softmax: with use_length=True the only negative axis is -1, got {counted}; write axis={axis}",
+    )
     rest = _others(data.ndim, axis)
-    wanted = tuple(data.shape[i] for i in rest)
+    # A single row has a length too, as an array of one number.
+    wanted = tuple(data.shape[i] for i in rest) or (1,)
     if length is None or length.shape != wanted:
         raise OperatorError(
             f"softmax: length has shape {None if length is None else length.shape}, wanted {wanted}: "
             f"the shape of data {data.shape} without axis {axis}"
         )
-    limit = lax.broadcast_in_dim(length, data.shape, rest)
+    limit = lax.broadcast_in_dim(length, data.shape, rest or (0,))
     inside = lax.lt(lax.broadcasted_iota(length.dtype, data.shape, axis), limit)
     # The least finite number, not -inf: a row of length 0 must not become NaN.
     masked = lax.select(inside, scaled, lax.full_like(scaled, jnp.finfo(scaled.dtype).min))
@@ -185,6 +190,8 @@ def softmax_activation(data: Array, *, mode: Literal["channel", "instance"] = "i
         An array like ``data``.
     """
     if mode == "channel":
+        if not data.size:
+            return data
         check(
             data.ndim >= 3, f"SoftmaxActivation: mode='channel' needs at least 3 dimensions, got {data.shape}"
         )

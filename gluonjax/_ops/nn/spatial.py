@@ -13,6 +13,7 @@ from jax import Array, lax
 from gluonjax._ops.contrib.interpolation import bilinear, grid_axis, round_half_away, single
 from gluonjax._ops.nn.windows import offsets, pad_axes, strided_slice
 from gluonjax._ops.opdef import Attrs, Shape, check, operator
+from gluonjax._ops.rules import check_floating
 
 
 def check_regions(name: str, data: Array, rois: Array, columns: int = 5) -> None:
@@ -57,8 +58,9 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: tuple[int, ...], spati
         len(pooled_size) == 2 and min(pooled_size) > 0,
         f"ROIPooling: pooled_size={pooled_size} needs two positive numbers",
     )
-    if data.size == 0:
+    if data.size == 0 or rois.size == 0:
         return jnp.zeros((rois.shape[0], data.shape[1], *pooled_size), data.dtype)
+    check_floating("ROIPooling", data)
     return _pool_regions(data, lax.stop_gradient(rois), pooled_size, single(spatial_scale))
 
 

@@ -19,6 +19,9 @@ from tests.samples._sample import Sample
 # Relative to the largest magnitude of an array.
 TOLERANCE = {"bfloat16": 6e-2, "float16": 2e-2, "float32": 2e-4, "float64": 1e-6}
 
+# How both sides refuse whole numbers.
+FLOATING_ONLY = "only support floating point types"
+
 
 @dataclass
 class Outcome:
@@ -83,13 +86,15 @@ def _record(sample: Sample, arrays: list[mx.nd.NDArray]) -> dict[str, np.ndarray
 
 
 def verdict(sample: Sample, theirs: Outcome, ours: Outcome) -> tuple[str, Difference]:
-    """``(kind, explanation)``: agree, both refuse, died, undefined, lenient, strict, wrong or exception.
+    """``(kind, explanation)``: agree, both refuse, died, undefined, lenient, strict, wrong, exception or unworded.
 
     lenient: only MXNet refuses. strict: only gluonjax does. exception: gluonjax raises something else than MXNetError.
-    undefined: MXNet's answer is chance.
+    unworded: gluonjax refuses in words of JAX or NumPy. undefined: MXNet's answer is chance.
     """
     if ours.status == "exception":
         return "exception", Difference(ours.text)
+    if ours.status == "error" and "Error in operator" in ours.text and FLOATING_ONLY not in ours.text:
+        return "unworded", Difference(ours.text)
     if theirs.status == "died":
         return "died", Difference(theirs.text)
     if not inside(sample):

@@ -45,6 +45,41 @@ def narrow(sample: Sample) -> bool:
     return any(array.dtype.name == "bfloat16" for array in sample.inputs)
 
 
+def not_a_number(sample: Sample) -> bool:
+    """The first input holds a NaN."""
+    return bool(np.isnan(sample.inputs[0].astype(np.float64)).any())
+
+
+def fractional_half_steps(sample: Sample) -> bool:
+    """Numbers of half precision at a distance, or from a start, that is not whole."""
+    narrow = str(_setting(sample, "dtype")) in ("float16", "bfloat16")
+    return narrow and any(float(str(_setting(sample, name))) % 1 != 0 for name in ("start", "step"))
+
+
+def as_many_channels(sample: Sample) -> bool:
+    """A picture whose shape stays when its channels come first."""
+    return len(set(sample.inputs[0].shape[-3:])) == 1
+
+
+def reflecting_volume(sample: Sample) -> bool:
+    """A border of reflections around three axes, of which 1.9.1 looks at two."""
+    return sample.attrs.get("mode") == "reflect" and sample.inputs[0].ndim == 5
+
+
+def no_pixel(sample: Sample) -> bool:
+    """A dtype beyond the end of 1.9.1's table of OpenCV's pixels."""
+    return sample.inputs[0].dtype.name in ("int8", "int64", "bfloat16")
+
+
+def wide_range(sample: Sample) -> bool:
+    """A range of bins that whole numbers of the data's dtype do not reach."""
+    dtype, ends = sample.inputs[0].dtype, sample.attrs.get("range") or ()
+    if dtype.kind not in "iu":
+        return False
+    info = np.iinfo(dtype)
+    return any(not info.min <= end <= info.max for end in ends)
+
+
 def not_single(sample: Sample) -> bool:
     """The weights are not float32."""
     return sample.inputs[0].dtype != np.float32
