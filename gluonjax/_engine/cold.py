@@ -17,7 +17,7 @@ from gluonjax._base.errors import MXNetError
 from gluonjax._engine.lower import MIRROR, Lowered
 from gluonjax._engine.op_by_op import Abandoned, Cold, OpByOp
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import Kernel, is_tracer, signature_of
+from gluonjax._engine.run import COLD_TIER, Kernel, is_tracer, signature_of
 
 _GIVEN_UP = float("inf")
 # So many runs of a graph that draws samples are cold. It is counted and not timed: the tiers round differently, and a
@@ -25,7 +25,9 @@ _GIVEN_UP = float("inf")
 _STEADY_RUNS = 2
 
 
-def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tuple[int, ...]) -> Any:
+def run_cold(
+    kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tuple[int, ...], most: int | None = None
+) -> Any:
     """Forward a graph with NumPy, one operator at a time.
 
     Args:
@@ -33,37 +35,40 @@ def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tu
         lowered: the graph's function.
         values: what the function takes, on the host.
         wanted: which values want a gradient.
+        most: so many runs for each signature; None: as many as compiling would have cost.
 
     Returns:
         ``(results, function from head gradients to gradients)``, or None where the graph should run as one program.
     """
-    if not _may_be_cold(kernel, lowered):
+    if not _may_be_cold(lowered):
         return None
     steady = lowered.samples
-    given = _on_host(values)
-    if given is None:
-        return None
-    signature = (bool(wanted), *signature_of(given))  # each has a program of its own
+    if steady and most is None:
+        most = _STEADY_RUNS
+    if not all(type(value) is np.ndarray or isinstance(value, jax.Array) for value in values):
+        return None  # put off, or failed
+    signature = (bool(wanted), *signature_of(values))  # each has a program of its own
     spent = kernel.spent
     before, allowed = spent.get(signature, (0, 0))
-    if before == _GIVEN_UP:
+    if before == _GIVEN_UP or any(is_tracer(value) for value in values):
         return None
-    cold = Cold(before, allowed, keep=bool(wanted), steady=steady)
+    given = [np.asarray(value) for value in values]
+    cold = Cold(before if most is None else 0, allowed, keep=bool(wanted), steady=steady)
     run = OpByOp(lowered, given, True, cold)
     try:
         results = run.forward()
     except (Abandoned, MXNetError):  # the program explains errors in terms of the graph
         spent[signature] = _GIVEN_UP, 0
         return None
-    if steady:
-        spent[signature] = (_GIVEN_UP if before + 1 >= _STEADY_RUNS else before + 1), 0
+    if most is not None:
+        spent[signature] = (_GIVEN_UP if before + 1 >= most else before + 1), 0
     else:
         spent[signature] = before + cold.elapsed, cold.allowed
 
     def pull(heads: Sequence[Any]) -> list[Any]:
         started = thread_time_ns()
         gradients = run.backward(heads, wanted)
-        if not steady:
+        if most is None:
             before, allowed = spent[signature]
             spent[signature] = before + thread_time_ns() - started, allowed
         return gradients
@@ -71,14 +76,5 @@ def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tu
     return results, pull
 
 
-def _may_be_cold(kernel: Kernel, lowered: Lowered) -> bool:
-    return kernel.interpretable and not lowered.host and not recorder.on and not MIRROR
-
-
-def _on_host(values: Sequence[Any]) -> list[np.ndarray] | None:
-    """The values as NumPy arrays; None where one is traced or has failed."""
-    if not all(type(value) is np.ndarray or isinstance(value, jax.Array) for value in values):
-        return None
-    if any(is_tracer(value) for value in values):
-        return None
-    return [np.asarray(value) for value in values]
+def _may_be_cold(lowered: Lowered) -> bool:
+    return COLD_TIER and not lowered.host and not recorder.on and not MIRROR

@@ -15,6 +15,7 @@ import numpy as np
 from gluonjax._base.errors import OperatorError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import rng
+from gluonjax._engine.cold import run_cold
 from gluonjax._engine.graph import Graph
 from gluonjax._engine.infer import infer_shapes, open_shape
 from gluonjax._engine.lazy import Origin, put_off
@@ -26,6 +27,10 @@ from gluonjax._engine.tape import Node, wanted_inputs
 from gluonjax.ndarray._invoke import commit, new_handle
 from gluonjax.ndarray._recompiling import Compilations
 from gluonjax.ndarray._returning import Returning
+
+# A graph of so few operators that all suit NumPy runs so at its first call with shapes that it has not met, as its
+# operators would without the graph: compiling pays for what comes again.
+SHORT = 16
 
 
 class CachedGraph:
@@ -51,8 +56,14 @@ class CachedGraph:
         self._has_open_shapes = any(node.op is not None and open_shape(node) for node in graph.order)
         self._programs: dict[Any, tuple[Lowered, Kernel]] = {}
         self._open_shapes: dict[Any, tuple[dict[int, Any], Any]] = {}
+        # The shapes of earlier calls of a short graph.
+        self._met: set[Any] = set()
         self._origin = Origin()
         self._returning = Returning()
+
+    @functools.cached_property
+    def _is_short(self) -> bool:
+        return sum(node.op is not None for node in self.graph.order) <= SHORT
 
     @functools.cached_property
     def needs_values(self) -> bool:
@@ -111,14 +122,27 @@ class CachedGraph:
         by_parts = recorder.op_by_op or (parents is not None and lowered.passes_whole_numbers())
         if by_parts and not any(is_tracer(value) for value in values):
             timed = OpByOp(lowered, values, ctx.is_host)
+        cold: Any = None
+        if self._is_short and ctx.is_host and timed is None and modes.tracer is None:
+            shapes = (kernel, parents is None, *[value.shape for value in values])
+            if shapes not in self._met:
+                self._met.add(shapes)
+                wanted = () if parents is None else wanted_inputs(values, parents)
+                cold = run_cold(kernel, lowered, values, wanted, most=1)
         if parents is None:
-            results = kernel.run(values, ctx.is_host) if timed is None else timed.forward()
+            if cold is not None:
+                results = cold[0]
+            else:
+                results = kernel.run(values, ctx.is_host) if timed is None else timed.forward()
             results = self._checked(lowered, kernel, values, results)
         else:
             if lowered.key_count:
                 parents.append(None)
             pullback: Any = None
-            if timed is not None:
+            if cold is not None:
+                results = cold[0]
+                pullback = Pullback(cold[1])
+            elif timed is not None:
                 results = timed.forward()
                 pullback = Pullback(functools.partial(timed.backward, wanted=wanted_inputs(values, parents)))
             elif self._origin.on and not lowered.guards and not any(is_tracer(value) for value in values):

@@ -10,6 +10,7 @@ import pytest
 
 import gluonjax as mx
 from gluonjax import autograd, gluon, nd
+from gluonjax._engine import run
 from gluonjax.gluon import nn
 
 
@@ -417,3 +418,60 @@ def test_tuning_arguments_are_accepted_and_change_no_result() -> None:
     np.testing.assert_allclose(net(X).asnumpy(), expected, rtol=1e-5)
     with pytest.raises(ValueError, match='Must specify "backend"'):
         net.optimize_for(X)
+
+
+@pytest.mark.skipif(not run.COLD_TIER, reason="everything is compiled")
+def test_a_short_graph_is_not_compiled_for_its_first_call():
+    """What eager operators give, to the bit, moving statistics and gradients included; then one program."""
+    nets = []
+    for hybrid in (False, True):
+        net = nn.HybridSequential(prefix="net_")
+        net.add(nn.Dense(7, activation="tanh", in_units=300), nn.BatchNorm(in_channels=7), nn.Dense(2, in_units=7))
+        net.initialize()
+        nets.append(net)
+    for ours, theirs in zip(nets[1].collect_params().values(), nets[0].collect_params().values()):
+        ours.set_data(theirs.data())
+    nets[1].hybridize()
+    data = nd.array(np.random.RandomState(0).randn(5, 300))
+
+    def step(net):
+        with autograd.record():
+            loss = (net(data) ** 2).sum()
+        loss.backward()
+        parameters = net.collect_params().values()
+        return [loss.asnumpy(), *(one.data().asnumpy() for one in parameters),
+                *(one.grad().asnumpy() for one in parameters if one.grad_req != "null")]  # fmt: skip
+
+    for ours, theirs in zip(step(nets[1]), step(nets[0]), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert not len(nets[1]._compilations)
+    for ours, theirs in zip(step(nets[1]), step(nets[0]), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+    assert len(nets[1]._compilations) == 1
+
+
+@pytest.mark.skipif(not run.COLD_TIER, reason="everything is compiled")
+def test_a_first_call_that_is_not_compiled_can_be_differentiated_twice():
+    net = nn.HybridLambda(lambda F, x: F.tanh(x) * x)
+    net.hybridize()
+    x = nd.array([0.3, -1.2])
+    x.attach_grad()
+    with autograd.record():
+        (first,) = autograd.grad(net(x).sum(), [x], create_graph=True)
+    first.backward()
+    slope = 1 - np.tanh(x.asnumpy()) ** 2
+    np.testing.assert_allclose(x.grad.asnumpy(), 2 * slope * (1 - np.tanh(x.asnumpy()) * x.asnumpy()), atol=1e-6)
+
+
+def test_a_seed_gives_a_hybridized_dropout_the_same_numbers_whenever_it_is_met():
+    found = []
+    for calls in (0, 3):
+        net = nn.Dropout(0.5)
+        net.hybridize()
+        x = nd.ones((9, 11))
+        with autograd.record():
+            for _ in range(calls):
+                net(x).wait_to_read()
+            mx.random.seed(3)
+            found.append(net(x).asnumpy())
+    np.testing.assert_array_equal(found[0], found[1])
