@@ -424,7 +424,7 @@ def test_tuning_arguments_are_accepted_and_change_no_result() -> None:
 def test_a_short_graph_is_not_compiled_for_its_first_call():
     """What eager operators give, to the bit, moving statistics and gradients included; then one program."""
     nets = []
-    for hybrid in (False, True):
+    for _ in (False, True):
         net = nn.HybridSequential(prefix="net_")
         net.add(nn.Dense(7, activation="tanh", in_units=300), nn.BatchNorm(in_channels=7), nn.Dense(2, in_units=7))
         net.initialize()
