@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns, thread_time_ns
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -375,13 +375,17 @@ class Kernel:
         return inflight.failed_results(error, self.result_structs(values))
 
     def _run_host(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        with enable_x64(True):
+            return tuple(self.fn(*self._concrete(values)))
+
+    def _concrete(self, values: Sequence[Any]) -> list[Any]:
+        """The values in NumPy."""
         if any(is_tracer(value) for value in values):
             raise MXNetError(
                 f"{self.name}: the shape of its result depends on values, so it cannot be compiled; "
                 "call it outside of the hybridized block or the jitted function"
             )
-        with enable_x64(True):
-            return tuple(self.fn(*(value if type(value) is float else np.asarray(value) for value in values)))
+        return [value if type(value) is float else np.asarray(value) for value in values]
 
     def _make_plan(self, signature: Any, values: Sequence[Any]) -> _Plan:
         if self.validate is not None:
@@ -501,6 +505,10 @@ class Kernel:
         started = perf_counter_ns()
         try:
             with enable_x64(True):
+                if self.host:
+                    # Nothing is compiled, and what forward has computed need not be computed again.
+                    results, pull = cast(Any, jitted.plain).__wrapped__(*self._concrete(values))
+                    return results, Pullback(with_doubles(pull))
                 results, pullback = jitted(*values)
                 inflight.note(results)
                 if recorder.on:
@@ -546,6 +554,16 @@ class Pullback:
     ) -> None:
         self.run = run
         self.wanted = wanted
+
+
+def with_doubles(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that runs with 64-bit types, as all of the engine does."""
+
+    def run(*values: Any) -> Any:
+        with enable_x64(True):
+            return function(*values)
+
+    return run
 
 
 def apply_pullback(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:

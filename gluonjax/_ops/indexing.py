@@ -13,8 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.core import Tracer
 
+from gluonjax._base.aligned import empty
 from gluonjax._base.attrs import DType
+from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.opdef import Attrs, Shape, check, operator, zero_grad
 from gluonjax._ops.rules import merge_shapes
 from gluonjax._ops.shape_rules import Inputs, Outputs, normalize_axis
@@ -360,6 +363,7 @@ def where(condition: Array, x: Array, y: Array) -> Array:
     aliases=("_npi_boolean_mask",),
     dtypes="free",
     host=True,
+    heavy=True,
 )
 def boolean_mask(data: Array, index: Array, *, axis: int = 0) -> Array:
     """Keep the slices along one axis whose mask is not zero.
@@ -379,24 +383,40 @@ def boolean_mask(data: Array, index: Array, *, axis: int = 0) -> Array:
         f"{position} of "
         f"{data.shape}",
     )
-    kept = np.flatnonzero(np.asarray(lax.stop_gradient(index)))  # concrete also while data is differentiated
+    mask = np.asarray(lax.stop_gradient(index))  # concrete also while data is differentiated
+    kept = np.flatnonzero(mask).astype(np.int32)
     back = np.full(index.shape, -1, np.int32)
-    back[kept] = np.arange(len(kept))
-    return _kept_slices(jnp.asarray(data), jnp.asarray(kept, INT32), jnp.asarray(back), position)
+    back[kept] = np.arange(len(kept), dtype=np.int32)
+    return _kept_slices(data, kept, back, position)  # type: ignore[arg-type]
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
 def _kept_slices(data: Array, kept: Array, back: Array, axis: int) -> Array:
     """The slices at ``kept``; ``back`` tells for each slice of data where it went (-1: nowhere)."""
-    return gather_axis(data, kept, axis)
+    if not _in_host_memory(data):
+        return gather_axis(data, kept, axis)
+    found = empty((*data.shape[:axis], len(kept), *data.shape[axis + 1 :]), data.dtype)
+    return np.take(np.asarray(data), kept, axis, found, mode="clip")  # type: ignore[return-value]
 
 
-def _kept_forward(data: Array, kept: Array, back: Array, axis: int) -> tuple[Array, Array]:
-    return gather_axis(data, kept, axis), back
+def _in_host_memory(*arrays: Any) -> bool:
+    """Whether NumPy may copy the slices: XLA:CPU takes ten times as long."""
+    return on_cpu() and not any(isinstance(array, Tracer) for array in arrays)
 
 
-def _kept_backward(axis: int, back: Array, head: Array) -> tuple[Array, None, None]:
-    return _returned_slices(axis, back, head), None, None
+def _kept_forward(data: Array, kept: Array, back: Array, axis: int) -> tuple[Array, tuple[Array, Array]]:
+    return _kept_slices(data, kept, back, axis), (kept, back)
+
+
+def _kept_backward(axis: int, saved: tuple[Array, Array], head: Array) -> tuple[Array, None, None]:
+    kept, back = saved
+    if not _in_host_memory(kept, back, head):
+        return _returned_slices(axis, back, head), None, None
+    found = empty((*head.shape[:axis], len(back), *head.shape[axis + 1 :]), head.dtype)
+    before = (slice(None),) * axis
+    found[(*before, np.flatnonzero(np.less(back, 0)))] = 0
+    found[(*before, np.asarray(kept))] = np.asarray(head)
+    return found, None, None  # type: ignore[return-value]
 
 
 @functools.partial(jax.jit, static_argnums=(0,))

@@ -10,6 +10,7 @@ import numpy as np
 
 from gluonjax._base.attrs import AttributeTextError
 from gluonjax._base.devices import Context, current_context
+from gluonjax._base.dtypes import is_floating
 from gluonjax._base.errors import ArgumentTypeError, MXNetError, OperatorError, OutOfBoundsError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy, rng
@@ -199,8 +200,9 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
     if fault is not None:
         results = kernel.fail(fault, values)
     elif (
-        parents is not None and call.heavy and call.differentiable and not lazy.eager.on and not recorder.on
+        parents is not None and call.heavy and call.differentiable and not recorder.on
         and not any(type(value) is Lazy for value in values)
+        and (_all_floating(values, parents) if kernel.host else not lazy.eager.on)
     ):  # fmt: skip
         extra = len(values) - arity
         parents += [None] * extra
@@ -244,6 +246,11 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         return new_handle(cls, results[0], ctx, node, 0)
     handles = [new_handle(cls, value, ctx, node, index) for index, value in enumerate(results[: call.visible])]
     return handles[0] if call.visible == 1 else handles
+
+
+def _all_floating(values: Sequence[Any], parents: Sequence[Any]) -> bool:
+    """Whether JAX can differentiate with respect to all recorded inputs."""
+    return all(is_floating(value.dtype) for value, parent in zip(values, parents) if parent is not None)
 
 
 def commit(handle: Any, value: Any) -> None:

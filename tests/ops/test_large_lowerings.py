@@ -117,3 +117,30 @@ def test_large_content_is_read_in_place():
     with jax.enable_x64(True):
         content = mx.nd.array(np.ones((300, 300), np.float32))._value
         assert jax.device_put(content).unsafe_buffer_pointer() == content.ctypes.data
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_kept_slices_and_their_gradient(dtype, axis):
+    """Forward and backward in NumPy, and in JAX where the gradient is recorded itself."""
+    x = mx.nd.array(np.arange(1, 13).reshape(3, 4), dtype=dtype)
+    x.attach_grad()
+    mask = mx.nd.array([1, 0, 1] if axis == 0 else [0, 1, 1, 0])
+    kept = np.flatnonzero(mask.asnumpy())
+    for _ in range(2):
+        with mx.autograd.record():
+            y = mx.nd.contrib.boolean_mask(x, mask, axis=axis)
+            z = y * 3
+        z.backward()
+        np.testing.assert_array_equal(y.asnumpy(), x.asnumpy().take(kept, axis))
+        wanted = np.zeros((3, 4), dtype)
+        wanted[(slice(None),) * axis + (kept,)] = 3
+        assert x.grad.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(x.grad.asnumpy(), wanted)
+    if dtype == "float64":
+        with mx.autograd.record():
+            y = mx.nd.contrib.boolean_mask(x, mask, axis=axis)
+            (slope,) = mx.autograd.grad((y**3).sum(), [x], create_graph=True)
+            total = slope.sum()
+        total.backward()
+        np.testing.assert_allclose(x.grad.asnumpy(), wanted * 2 * x.asnumpy())
