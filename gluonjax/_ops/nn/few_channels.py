@@ -22,11 +22,14 @@ from gluonjax._ops.nn.windows import correlated_size, offsets, strided_slice
 MOST_PRODUCTS = 49
 MOST_WITHOUT_STRIDE = 81
 # With a stride, more filters than products make a product of matrices faster than the sums; beyond these products so
-# many filters are enough.
+# many filters are enough. Without a stride so many products and filters do (3-d of colours 7 ms instead of 10).
 FEWEST_FILTERS = 16
+MANY_PRODUCTS, MANY_FILTERS = 72, 32
 # Beyond so many elements in what the outputs see of all images, one image at a time stays in the cache: 36 ms instead
 # of 59 for the first layer of ResNet on eight pictures, XLA's convolution 67.
 MOST_PATCHES = 1 << 22
+# Small images go in groups of up to so many.
+GROUPED_PATCHES = 1 << 20
 # A channel's share of a product's result is written once for each element of the kernel.
 MOST_TAPS = 200
 MOST_CHANNELS = 9
@@ -46,7 +49,11 @@ def few_channels(data: Array, weight: Array, stride: tuple[int, ...], dilate: tu
         weight: ``(filters, channels, kernel...)``.
     """
     filters, products = weight.shape[0], math.prod(weight.shape[1:])
-    if products <= MOST_WITHOUT_STRIDE if max(stride) == 1 else filters <= products <= MOST_PRODUCTS:
+    if max(stride) > 1:
+        shifts = filters <= products <= MOST_PRODUCTS
+    else:
+        shifts = products <= MOST_WITHOUT_STRIDE and (products < MANY_PRODUCTS or filters < MANY_FILTERS)
+    if shifts:
         # XLA:CPU would compute all products anew for each of their uses, in sums on one core: 42 ms instead of 22 for a
         # convolution and a loss with their gradients. It leaves calls alone that must not be inlined.
         with set_xla_metadata(inlineable="false"):
@@ -64,8 +71,10 @@ def _patched(data: Array, weight: Array, stride: tuple[int, ...], dilate: tuple[
         copies = lax.broadcast_in_dim(matrix, (images.shape[0], *matrix.shape), (1, 2))
         return lax.dot_general(copies, _gathered(images, kernel, stride, dilate), (((2,), (1,)), ((0,), (0,))))
 
-    if data.shape[0] * math.prod(weight.shape[1:]) * math.prod(size) > MOST_PATCHES:
-        found = lax.map(lambda image: product(lax.expand_dims(image, (0,)))[0], data)
+    batch, seen = data.shape[0], math.prod(weight.shape[1:]) * math.prod(size)
+    if batch * seen > MOST_PATCHES:
+        count = next(n for n in (4, 2, 1) if n == 1 or (batch % n == 0 and n * seen <= GROUPED_PATCHES))
+        found = lax.map(product, lax.reshape(data, (batch // count, count, *data.shape[1:])))
     else:
         found = product(data)
     return lax.reshape(found, (data.shape[0], filters, *size))
