@@ -15,7 +15,8 @@ import numpy as np
 from gluonjax._base.attrs import parse_shape
 from gluonjax._base.dtypes import CODE_TO_DTYPE, DEFAULT_DTYPE
 from gluonjax._base.errors import MXNetError, OperatorError
-from gluonjax._engine.graph import Entry, Graph, Node
+from gluonjax._base.scopes import modes
+from gluonjax._engine.graph import Entry, Graph, Node, edits
 from gluonjax._engine.lower import bodies_of
 from gluonjax._engine.probe import Call, all_known
 from gluonjax._ops.opdef import Attrs, Ports, Shape
@@ -107,6 +108,35 @@ class _Table:
                 return
 
 
+class _Inferred:
+    """A complete table that a graph remembers: binding infers again what was inferred before, knowing more."""
+
+    __slots__ = ("edits", "known", "table")
+
+    def __init__(self, table: _Table, known: Mapping[str, Any]) -> None:
+        self.table = table
+        self.known = {name: value for name, value in known.items() if value is not None}
+        self.edits = edits.count
+
+    @staticmethod
+    def keep(table: _Table, what: Any, known: Mapping[str, Any]) -> None:
+        table.graph.programs["inferred", what] = _Inferred(table, known)
+
+    @staticmethod
+    def found(graph: Graph, what: Any, known: Mapping[str, Any]) -> _Table | None:
+        """The table, where all is known now from which it followed, and nothing that it does not say."""
+        kept: _Inferred | None = graph.programs.get(("inferred", what))
+        if kept is None or kept.edits != edits.count:
+            return None
+        for node in graph.variables:
+            value, before = known.get(node.name), kept.known.get(node.name)
+            if value is None and before is None:
+                continue
+            if value is None or (value != before and value != kept.table.get((node, 0))):
+                return None
+        return kept.table
+
+
 class ShapeTable(_Table):
     """Shapes of every entry of a graph."""
 
@@ -123,6 +153,7 @@ class ShapeTable(_Table):
         return True
 
     def complete(self) -> bool:
+        """Whether all shapes are known."""
         return all(
             is_complete(self.values.get((id(node), index)))
             for node in self.graph.order for index in range(node.output_count)
@@ -155,6 +186,9 @@ def infer_shapes(graph: Graph, known: Mapping[str, Shape | None], np_shape: bool
     Args:
         known: shapes of variables by name, unknown dimensions None.
     """
+    before = _Inferred.found(graph, ("shapes", np_shape), known)
+    if before is not None:
+        return before  # type: ignore[return-value]
     table = ShapeTable(graph)
     for node in graph.variables:
         shape = known.get(node.name)
@@ -163,6 +197,8 @@ def infer_shapes(graph: Graph, known: Mapping[str, Shape | None], np_shape: bool
         table.put((node, 0), shape)
     # Creation operators whose zeros are sizes in numpy mode are complete by themselves.
     table.run(_shape_step if not np_shape else _np_shape_step)
+    if table.complete():
+        _Inferred.keep(table, ("shapes", np_shape), known)
     return table
 
 
@@ -322,6 +358,15 @@ def infer_dtypes(
         fill: give variables that nothing determines the default, float32.
         shapes: known shapes; without them operators are asked about stand-in shapes.
     """
+    if shapes is None:
+        # What is known of the shapes from elsewhere will do as well as stand-ins, and is quicker.
+        remembered = graph.programs.get(("inferred", ("shapes", modes.np_shape)))
+        if remembered is not None and remembered.edits == edits.count:
+            shapes = remembered.table
+    what = "dtypes", shapes is not None
+    before = _Inferred.found(graph, what, known)
+    if before is not None:
+        return before  # type: ignore[return-value]
     table = DtypeTable(graph)
     for node in graph.variables:
         dtype = known.get(node.name)
@@ -338,6 +383,8 @@ def infer_dtypes(
             if table.get((node, 0)) is None:
                 table.put((node, 0), DEFAULT_DTYPE)
                 table.run(step)
+    elif all_known([table.get((node, i)) for node in graph.order for i in range(node.output_count)]):
+        _Inferred.keep(table, what, known)
     return table
 
 
