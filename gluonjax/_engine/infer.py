@@ -16,7 +16,8 @@ from gluonjax._base.attrs import parse_shape
 from gluonjax._base.dtypes import CODE_TO_DTYPE, DEFAULT_DTYPE
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._base.scopes import modes
-from gluonjax._engine.graph import Entry, Graph, Node, edits
+from gluonjax._engine import remembered
+from gluonjax._engine.graph import Entry, Graph, Node
 from gluonjax._engine.lower import bodies_of
 from gluonjax._engine.probe import Call, all_known
 from gluonjax._ops.opdef import Attrs, Ports, Shape
@@ -69,9 +70,9 @@ def _where(node: Node, error: Exception) -> MXNetError:
 class _Table:
     """What is known of every entry."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, values: dict[tuple[int, int], Any] | None = None) -> None:
         self.graph = graph
-        self.values: dict[tuple[int, int], Any] = {}
+        self.values: dict[tuple[int, int], Any] = {} if values is None else values
         self.done: set[int] = set()
         self.calls: dict[int, Call] = {}
 
@@ -106,35 +107,6 @@ class _Table:
                     return
             if not changed:
                 return
-
-
-class _Inferred:
-    """A complete table that a graph remembers: binding infers again what was inferred before, knowing more."""
-
-    __slots__ = ("edits", "known", "table")
-
-    def __init__(self, table: _Table, known: Mapping[str, Any]) -> None:
-        self.table = table
-        self.known = {name: value for name, value in known.items() if value is not None}
-        self.edits = edits.count
-
-    @staticmethod
-    def keep(table: _Table, what: Any, known: Mapping[str, Any]) -> None:
-        table.graph.programs["inferred", what] = _Inferred(table, known)
-
-    @staticmethod
-    def found(graph: Graph, what: Any, known: Mapping[str, Any]) -> _Table | None:
-        """The table, where all is known now from which it followed, and nothing that it does not say."""
-        kept: _Inferred | None = graph.programs.get(("inferred", what))
-        if kept is None or kept.edits != edits.count:
-            return None
-        for node in graph.variables:
-            value, before = known.get(node.name), kept.known.get(node.name)
-            if value is None and before is None:
-                continue
-            if value is None or (value != before and value != kept.table.get((node, 0))):
-                return None
-        return kept.table
 
 
 class ShapeTable(_Table):
@@ -186,19 +158,20 @@ def infer_shapes(graph: Graph, known: Mapping[str, Shape | None], np_shape: bool
     Args:
         known: shapes of variables by name, unknown dimensions None.
     """
-    before = _Inferred.found(graph, ("shapes", np_shape), known)
-    if before is not None:
-        return before  # type: ignore[return-value]
+    given = {node.name: known.get(node.name) for node in graph.variables}
+    for node in graph.variables:
+        if given[node.name] is None and "__shape__" in node.attrs:
+            given[node.name] = from_user(parse_shape(node.attrs["__shape__"]), np_shape)
+    found = remembered.find(graph, ("shapes", np_shape), given)
+    if found is not None:
+        return ShapeTable(graph, found)
     table = ShapeTable(graph)
     for node in graph.variables:
-        shape = known.get(node.name)
-        if shape is None and "__shape__" in node.attrs:
-            shape = from_user(parse_shape(node.attrs["__shape__"]), np_shape)
-        table.put((node, 0), shape)
+        table.put((node, 0), given[node.name])
     # Creation operators whose zeros are sizes in numpy mode are complete by themselves.
     table.run(_shape_step if not np_shape else _np_shape_step)
     if table.complete():
-        _Inferred.keep(table, ("shapes", np_shape), known)
+        remembered.keep(graph, ("shapes", np_shape), given, table.values)
     return table
 
 
@@ -359,20 +332,20 @@ def infer_dtypes(
         shapes: known shapes; without them operators are asked about stand-in shapes.
     """
     if shapes is None:
-        # What is known of the shapes from elsewhere will do as well as stand-ins, and is quicker.
-        remembered = graph.programs.get(("inferred", ("shapes", modes.np_shape)))
-        if remembered is not None and remembered.edits == edits.count:
-            shapes = remembered.table
+        # What was inferred of the shapes before will do as well as stand-ins, and is quicker.
+        values = remembered.latest(graph, ("shapes", modes.np_shape))
+        shapes = None if values is None else ShapeTable(graph, values)
+    given = {node.name: known.get(node.name) for node in graph.variables}
+    for node in graph.variables:
+        if given[node.name] is None and int(node.attrs.get("__dtype__", -1)) >= 0:
+            given[node.name] = CODE_TO_DTYPE[int(node.attrs["__dtype__"])]
     what = "dtypes", shapes is not None
-    before = _Inferred.found(graph, what, known)
-    if before is not None:
-        return before  # type: ignore[return-value]
+    found = remembered.find(graph, what, given)
+    if found is not None:
+        return DtypeTable(graph, found)
     table = DtypeTable(graph)
     for node in graph.variables:
-        dtype = known.get(node.name)
-        if dtype is None and "__dtype__" in node.attrs and int(node.attrs["__dtype__"]) >= 0:
-            dtype = CODE_TO_DTYPE[int(node.attrs["__dtype__"])]
-        table.put((node, 0), dtype)
+        table.put((node, 0), given[node.name])
 
     def step(table: DtypeTable, node: Node) -> bool:
         return _dtype_step(table, node, shapes)
@@ -384,7 +357,7 @@ def infer_dtypes(
                 table.put((node, 0), DEFAULT_DTYPE)
                 table.run(step)
     elif all_known([table.get((node, i)) for node in graph.order for i in range(node.output_count)]):
-        _Inferred.keep(table, what, known)
+        remembered.keep(graph, what, given, table.values)
     return table
 
 

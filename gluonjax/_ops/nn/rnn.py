@@ -31,6 +31,11 @@ class Direction:
     input_bias: Array
     state_bias: Array
 
+    @property
+    def arrays(self) -> tuple[Array | None, ...]:
+        """The parameters in the order in which they are given."""
+        return (self.input_weight, self.state_weight, self.projection, self.input_bias, self.state_bias)
+
 
 def parameter_count(
     mode: str, layers: int, input_size: int, state_size: int, directions: int, projection: int | None
@@ -178,10 +183,16 @@ def _cell(mode: str, part: Direction, clip: Clip) -> Cell:
     return {"lstm": lstm, "gru": gru}.get(mode, plain)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _run_direction(
-    data: Array, state: Carry, part: Direction, mode: str, lengths: Array | None, reverse: bool, clip: Clip
+    mode: str, reverse: bool, clip: Clip, data: Array, state: Carry, weights: tuple[Array | None, ...],
+    lengths: Array | None,
 ) -> tuple[Array, Carry]:  # fmt: skip
-    """Scan one layer in one direction over ``(time, batch, features)``."""
+    """Scan one layer in one direction over ``(time, batch, features)``.
+
+    Jitted, though always part of a program: layers of equal sizes, forward and backward, are then traced once.
+    """
+    part = Direction(*weights)
     # The products with the input do not depend on the state: one large product for all steps.
     bias = part.input_bias if mode == "gru" else lax.add(part.input_bias, part.state_bias)
     projected = _plus_row(_matmul_transposed(data, part.input_weight), bias)
@@ -354,7 +365,7 @@ def rnn(
             start = tuple(
                 lax.index_in_dim(each, number * directions + way, 0, keepdims=False) for each in starts
             )
-            output, final = _run_direction(data, start, part, mode, sequence_length, way == 1, clip)
+            output, final = _run_direction(mode, way == 1, clip, data, start, part.arrays, sequence_length)
             outputs.append(output)
             finals.append(final)
         data = outputs[0] if directions == 1 else lax.concatenate(outputs, 2)
