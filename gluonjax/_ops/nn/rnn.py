@@ -265,7 +265,8 @@ def _late_backward(mode: str, reverse: bool, clip: Clip, saved: Any, heads: Any)
         of_new = [_where(inside, one, None) for one in of_kept]
         of_new[0] = lax.add(of_new[0], _where(inside, of_output, None))
         _, pullback = jax.vjp(functools.partial(_gates, mode, clip), sums, before)
-        of_sums, of_before = pullback(tuple(of_new))
+        # XLA would compute the gates for each of their gradients.
+        of_sums, of_before = lax.optimization_barrier(pullback)(tuple(of_new))
         of_hidden = lax.dot_general(of_sums[-1], weight, (((1,), (0,)), ((), ())))
         of_before = (lax.add(of_before[0], of_hidden), *of_before[1:])
         if inside is not None:
