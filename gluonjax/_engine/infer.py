@@ -15,6 +15,8 @@ import numpy as np
 from gluonjax._base.attrs import parse_shape
 from gluonjax._base.dtypes import CODE_TO_DTYPE, DEFAULT_DTYPE
 from gluonjax._base.errors import MXNetError, OperatorError
+from gluonjax._base.scopes import modes
+from gluonjax._engine import remembered
 from gluonjax._engine.graph import Entry, Graph, Node
 from gluonjax._engine.lower import bodies_of
 from gluonjax._engine.probe import Call, all_known
@@ -68,9 +70,9 @@ def _where(node: Node, error: Exception) -> MXNetError:
 class _Table:
     """What is known of every entry."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, values: dict[tuple[int, int], Any] | None = None) -> None:
         self.graph = graph
-        self.values: dict[tuple[int, int], Any] = {}
+        self.values: dict[tuple[int, int], Any] = {} if values is None else values
         self.done: set[int] = set()
         self.calls: dict[int, Call] = {}
 
@@ -123,6 +125,7 @@ class ShapeTable(_Table):
         return True
 
     def complete(self) -> bool:
+        """Whether all shapes are known."""
         return all(
             is_complete(self.values.get((id(node), index)))
             for node in self.graph.order for index in range(node.output_count)
@@ -155,14 +158,20 @@ def infer_shapes(graph: Graph, known: Mapping[str, Shape | None], np_shape: bool
     Args:
         known: shapes of variables by name, unknown dimensions None.
     """
+    given = {node.name: known.get(node.name) for node in graph.variables}
+    for node in graph.variables:
+        if given[node.name] is None and "__shape__" in node.attrs:
+            given[node.name] = from_user(parse_shape(node.attrs["__shape__"]), np_shape)
+    found = remembered.find(graph, ("shapes", np_shape), given)
+    if found is not None:
+        return ShapeTable(graph, found)
     table = ShapeTable(graph)
     for node in graph.variables:
-        shape = known.get(node.name)
-        if shape is None and "__shape__" in node.attrs:
-            shape = from_user(parse_shape(node.attrs["__shape__"]), np_shape)
-        table.put((node, 0), shape)
+        table.put((node, 0), given[node.name])
     # Creation operators whose zeros are sizes in numpy mode are complete by themselves.
     table.run(_shape_step if not np_shape else _np_shape_step)
+    if table.complete():
+        remembered.keep(graph, ("shapes", np_shape), given, table.values)
     return table
 
 
@@ -322,12 +331,21 @@ def infer_dtypes(
         fill: give variables that nothing determines the default, float32.
         shapes: known shapes; without them operators are asked about stand-in shapes.
     """
+    if shapes is None:
+        # What was inferred of the shapes before will do as well as stand-ins, and is quicker.
+        values = remembered.latest(graph, ("shapes", modes.np_shape))
+        shapes = None if values is None else ShapeTable(graph, values)
+    given = {node.name: known.get(node.name) for node in graph.variables}
+    for node in graph.variables:
+        if given[node.name] is None and int(node.attrs.get("__dtype__", -1)) >= 0:
+            given[node.name] = CODE_TO_DTYPE[int(node.attrs["__dtype__"])]
+    what = "dtypes", shapes is not None
+    found = remembered.find(graph, what, given)
+    if found is not None:
+        return DtypeTable(graph, found)
     table = DtypeTable(graph)
     for node in graph.variables:
-        dtype = known.get(node.name)
-        if dtype is None and "__dtype__" in node.attrs and int(node.attrs["__dtype__"]) >= 0:
-            dtype = CODE_TO_DTYPE[int(node.attrs["__dtype__"])]
-        table.put((node, 0), dtype)
+        table.put((node, 0), given[node.name])
 
     def step(table: DtypeTable, node: Node) -> bool:
         return _dtype_step(table, node, shapes)
@@ -338,6 +356,8 @@ def infer_dtypes(
             if table.get((node, 0)) is None:
                 table.put((node, 0), DEFAULT_DTYPE)
                 table.run(step)
+    elif all_known([table.get((node, i)) for node in graph.order for i in range(node.output_count)]):
+        remembered.keep(graph, what, given, table.values)
     return table
 
 

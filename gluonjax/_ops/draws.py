@@ -23,6 +23,8 @@ from gluonjax._ops.samplers import Words
 #: So many samples a block program makes, and so many are tried for at a time.
 BLOCK = 1 << 14
 TRIED = 1 << 12
+#: So many words a block program for words makes: more at a time take a third of the time each, as nothing else is done.
+WORDS = 1 << 16
 # Positions of words are 32-bit numbers in block programs, and a draw may take two blocks of words.
 _MOST = 1 << 31
 _MARK = "gluonjax_draw"
@@ -221,6 +223,21 @@ def block_of(name: str, dtype: np.dtype) -> Callable[..., Array]:
     return block
 
 
+def words_of_block(width: int) -> Callable[..., Array]:
+    """``WORDS`` random words from some position on: what ``jax.random.bits`` gives for a key.
+
+    Returns:
+        A function of the key's words (2,) and the first position (uint32).
+    """
+
+    def block(data: Array, start: Array) -> Array:
+        positions = lax.add(lax.iota(np.dtype(np.uint32), WORDS), lax.broadcast(start, (WORDS,)))
+        return _words_at(data, positions, np.uint32(0))(1, width)[0]
+
+    block.__name__ = block.__qualname__ = f"{_MARK}_words_block"
+    return block
+
+
 def attempt_of(name: str, dtype: np.dtype) -> Callable[..., tuple[Array, Array]]:
     """One attempt for samples at some positions of a draw.
 
@@ -248,4 +265,7 @@ def base_of(name: str, dtype: np.dtype) -> Callable[..., Array]:
     return base
 
 
-__all__ = ["BLOCK", "DRAWS", "REJECTIONS", "TRIED", "attempt_of", "base_of", "block_of", "draw_named", "drawn"]
+__all__ = [
+    "BLOCK", "DRAWS", "REJECTIONS", "TRIED", "WORDS", "attempt_of", "base_of", "block_of", "draw_named", "drawn",
+    "words_of_block",
+]  # fmt: skip

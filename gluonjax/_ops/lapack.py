@@ -73,11 +73,12 @@ def _joined(parts: Sequence[Array], batch: tuple[int, ...]) -> Array:
 def prepare() -> None:
     """Gives OpenBLAS one thread where JAX's CPU backend is going to call it."""
     if on_cpu() and "OPENBLAS_NUM_THREADS" not in os.environ:
-        _one_thread()
+        one_thread()
 
 
 @functools.cache
-def _one_thread() -> None:
+def one_thread() -> None:
+    """Gives SciPy's OpenBLAS one thread."""
     importlib.import_module("scipy.linalg.cython_lapack")  # JAX loads it too, and takes LAPACK's functions from it
     scipy = pathlib.Path(importlib.import_module("scipy").__path__[0])
     for folder in (scipy.parent / "scipy.libs", scipy / ".dylibs", scipy / ".libs"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gluonjax._engine._numpy_rules.blas import product
 from gluonjax._engine._numpy_rules.site import Function, Rule, Site, accumulator, inverse, padder, windows
 
 
@@ -36,13 +37,16 @@ def _dot_general(site: Site) -> Function:
     left, right = site.ins[0].shape, site.ins[1].shape
     out_shape = site.outs[0].shape
     ranks = len(left), len(right)
-    if not left_batch and max(ranks) <= 2 and len(left_contract) == 1:
-        return _with_dtypes(site, _plain_product(*ranks, left_contract[0], right_contract[0]))
     left_free = [a for a in range(len(left)) if a not in left_contract and a not in left_batch]
     right_free = [a for a in range(len(right)) if a not in right_contract and a not in right_batch]
     batch = tuple(left[a] for a in left_batch)
     depth = math.prod(left[a] for a in left_contract)
     rows, columns = math.prod(left[a] for a in left_free), math.prod(right[a] for a in right_free)
+    matmul = _matmul(len(batch), rows, depth, columns, _working_dtype(site))
+    if not left_batch and max(ranks) <= 2 and len(left_contract) == 1 and matmul is np.matmul:
+        return _with_dtypes(site, _plain_product(*ranks, left_contract[0], right_contract[0]))
+    if not left_batch and ranks == (2, 2) and len(left_contract) == 1:
+        return _with_dtypes(site, _turned_product(matmul, left_contract[0] == 0, right_contract[0] == 1))
     left_order = (*left_batch, *left_free, *left_contract)
     right_order = (*right_batch, *right_contract, *right_free)
     left_shape, right_shape = (*batch, rows, depth), (*batch, depth, columns)
@@ -50,9 +54,29 @@ def _dot_general(site: Site) -> Function:
     def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         x = x.transpose(left_order).reshape(left_shape)
         y = y.transpose(right_order).reshape(right_shape)
-        return np.matmul(x, y).reshape(out_shape)
+        return matmul(x, y).reshape(out_shape)
 
     return _with_dtypes(site, dot)
+
+
+def _matmul(batch_rank: int, rows: int, depth: int, columns: int, dtype: np.dtype) -> Function:
+    """``np.matmul``, or something quicker for matrices of these sizes."""
+    single = product(rows, depth, columns, dtype)
+    if single is np.matmul or not batch_rank:
+        return single
+
+    def each(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        out = np.empty((*x.shape[:batch_rank], rows, columns), dtype)
+        for place in np.ndindex(x.shape[:batch_rank]):
+            out[place] = single(x[place], y[place])
+        return out
+
+    return each
+
+
+def _turned_product(matmul: Function, turn_left: bool, turn_right: bool) -> Function:
+    """Two matrices, transposed first where that is said."""
+    return lambda x, y: matmul(x.T if turn_left else x, y.T if turn_right else y)
 
 
 def _plain_product(left_rank: int, right_rank: int, left_axis: int, right_axis: int) -> Function:
@@ -105,6 +129,7 @@ def _convolution(site: Site) -> Function:
     unsplit_shape = (samples, groups * filters, *spatial)
     out_order = inverse(out_spec)
     zero = np.zeros((), site.ins[0].dtype)
+    matmul = _matmul(1, samples * positions, channels * taps, filters, _working_dtype(site))
 
     def convolve(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         x = x.transpose(left_spec)
@@ -112,7 +137,7 @@ def _convolution(site: Site) -> Function:
             x = pad(x, zero)
         patches = geometry.view(x).reshape(split_shape).transpose(patch_order).reshape(patch_shape)
         filters_first = kernel.transpose(right_spec).reshape(filter_shape).transpose(0, 2, 1)
-        result = np.matmul(patches, filters_first).reshape(result_shape)
+        result = matmul(patches, filters_first).reshape(result_shape)
         return result.transpose(result_order).reshape(unsplit_shape).transpose(out_order)
 
     return _with_dtypes(site, convolve)

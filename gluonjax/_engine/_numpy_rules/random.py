@@ -11,6 +11,7 @@ from typing import Any, cast
 import jax
 import numpy as np
 
+from gluonjax._engine._numpy_rules import word_blocks as blocks
 from gluonjax._engine._numpy_rules.site import KEY_DTYPE, Function, Rule, Site, identity
 
 #: Left and right shift of each rotation; odd and even blocks of four rounds differ.
@@ -102,6 +103,9 @@ def bits(keys: Any, width: int, shape: tuple[int, ...]) -> np.ndarray:
     if math.prod(shape) > _BLOCK and np.size(keys) == 1:
         flat = np.empty(math.prod(shape), np.dtype(f"u{width // 8}"))
         words = _words(np.reshape(keys, (1,)))
+        if blocks.pay(flat.size):
+            blocks.fill(flat, np.concatenate(words))
+            return flat.reshape(np.shape(keys) + shape)
         for start in range(0, flat.size, _BLOCK):
             positions = np.arange(start, min(start + _BLOCK, flat.size), dtype=np.uint64)
             flat[start : start + _BLOCK] = _joined(*threefry(words, _halves(positions)), width)
