@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -133,6 +134,7 @@ def _dtypes(dtypes: dict[str, np.dtype | None], attrs: Attrs) -> dict[str, np.dt
 
 
 Carry = tuple[Array, ...]
+Cell = Callable[[Array, Carry, Array | None], Carry]
 Clip = tuple[float | None, float | None, bool]
 
 
@@ -144,32 +146,41 @@ def _plus_row(data: Array, row: Array) -> Array:
     return lax.add(data, lax.broadcast_in_dim(row, data.shape, (data.ndim - 1,)))
 
 
-def _sums(mode: str, part: Direction, projected: Array, hidden: Array) -> Carry:
-    """What the gates are made of: all that a step multiplies by weights."""
-    product = _matmul_transposed(hidden, part.state_weight)
-    if mode == "gru":
-        return projected, _plus_row(product, part.state_bias)
-    return (lax.add(projected, product),)
+def _cell(mode: str, part: Direction, clip: Clip) -> Cell:
+    """One step: (projected input, state, shift of the product with the state) -> state, whose first is the output."""
+    gates = GATES[mode]
 
+    def split(data: Array) -> Sequence[Array]:
+        return lax.split(data, [data.shape[-1] // gates] * gates, data.ndim - 1)
 
-def _gates(mode: str, clip: Clip, sums: Carry, state: Carry) -> Carry:
-    """The rest of a step, element by element: the new state, whose first is the output."""
-    parts = [lax.split(one, [one.shape[-1] // GATES[mode]] * GATES[mode], one.ndim - 1) for one in sums]
-    if mode == "lstm":
-        enter, forget, update, leave = parts[0]
-        cell = lax.add(lax.mul(lax.logistic(forget), state[1]), lax.mul(lax.logistic(enter), lax.tanh(update)))
+    def plain(projected: Array, state: Carry, shift: Array | None) -> Carry:
+        total = lax.add(projected, _matmul_transposed(state[0], part.state_weight))
+        return (relu(total) if mode == "rnn_relu" else lax.tanh(total),)
+
+    def lstm(projected: Array, state: Carry, shift: Array | None) -> Carry:
+        hidden, cell = state
+        enter, forget, update, leave = split(
+            lax.add(projected, _matmul_transposed(hidden, part.state_weight))
+        )
+        cell = lax.add(lax.mul(lax.logistic(forget), cell), lax.mul(lax.logistic(enter), lax.tanh(update)))
         low, high, drop_nan = clip
         if low is not None and high is not None:
             if drop_nan:
                 cell = lax.select(lax.ne(cell, cell), lax.full_like(cell, 0), cell)
             cell = lax.clamp(jnp.asarray(low, cell.dtype), cell, jnp.asarray(high, cell.dtype))
-        return lax.mul(lax.logistic(leave), lax.tanh(cell)), cell
-    if mode == "gru":
-        (reset, keep, fresh), (reset_h, keep_h, fresh_h) = parts
+        hidden = lax.mul(lax.logistic(leave), lax.tanh(cell))
+        return (hidden if part.projection is None else _matmul_transposed(hidden, part.projection)), cell
+
+    def gru(projected: Array, state: Carry, shift: Array | None) -> Carry:
+        (hidden,) = state
+        reset, keep, fresh = split(projected)
+        product = _plus_row(_matmul_transposed(hidden, part.state_weight), part.state_bias)
+        reset_h, keep_h, fresh_h = split(product if shift is None else lax.add(product, shift))
         reset, keep = lax.logistic(lax.add(reset, reset_h)), lax.logistic(lax.add(keep, keep_h))
         candidate = lax.tanh(lax.add(fresh, lax.mul(reset, fresh_h)))
-        return (lax.add(candidate, lax.mul(keep, lax.sub(state[0], candidate))),)
-    return (relu(sums[0]) if mode == "rnn_relu" else lax.tanh(sums[0]),)
+        return (lax.add(candidate, lax.mul(keep, lax.sub(hidden, candidate))),)
+
+    return {"lstm": lstm, "gru": gru}.get(mode, plain)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
@@ -186,50 +197,47 @@ def _run_direction(
     bias = part.input_bias if mode == "gru" else lax.add(part.input_bias, part.state_bias)
     projected = _plus_row(_matmul_transposed(data, part.input_weight), bias)
     if part.projection is not None:
-        return _scan(projected, state, part, mode, lengths, reverse, clip, False)[:2]
+        return _scan(projected, None, state, part, mode, lengths, reverse, clip)[:2]
     if lengths is not None:
         lengths = lax.convert_element_type(lengths, jnp.int32)
     return _scan_with_late_weights(mode, reverse, clip, projected, state, part.state_weight, part.state_bias, lengths)
 
 
-def _inside(lengths: Array, steps: int) -> Array:
-    """Which steps are within each sequence: ``(steps, batch)``."""
-    shape = steps, lengths.shape[0]
-    ends = lax.convert_element_type(lengths, jnp.int32)
-    return lax.lt(lax.broadcasted_iota(jnp.int32, shape, 0), lax.broadcast_in_dim(ends, shape, (1,)))
-
-
-def _where(inside: Array | None, one: Array, other: Array | None) -> Array:
-    """One inside of each sequence, the other (None: zeros) outside."""
-    if inside is None:
-        return one
-    other = lax.full_like(one, 0) if other is None else other
-    return lax.select(lax.broadcast_in_dim(inside, one.shape, (0,)), one, other)
-
-
 def _scan(
-    projected: Array, state: Carry, part: Direction, mode: str, lengths: Array | None, reverse: bool, clip: Clip,
-    keep: bool,
-) -> tuple[Array, Carry, tuple[Carry, Carry] | None]:  # fmt: skip
-    """The recurrence: outputs, final state, and with ``keep`` what the gates and the states before each step were.
+    projected: Array, shift: Array | None, state: Carry, part: Direction, mode: str, lengths: Array | None,
+    reverse: bool, clip: Clip,
+) -> tuple[Array, Carry, Array]:  # fmt: skip
+    """The recurrence: outputs, final state, and the hidden state before each step.
 
     Args:
         projected: ``(time, batch, gates * units)``, the input's part of all gates.
+        shift: added to the product with the state; None for nothing.
     """
+    steps, batch = projected.shape[:2]
+    cell = _cell(mode, part, clip)
+    if lengths is None:
 
-    def step(carry: Carry, now: tuple[Array, Array | None]) -> tuple[Carry, Any]:
-        # Past its end a sequence keeps its state and gives 0; run backwards, it so starts at its last element.
-        projected, inside = now
-        sums = _sums(mode, part, projected, carry[0])
-        new = _gates(mode, clip, sums, carry)
-        if part.projection is not None:
-            new = (_matmul_transposed(new[0], part.projection), *new[1:])
-        kept = tuple(_where(inside, after, before) for after, before in zip(new, carry))
-        return kept, (_where(inside, new[0], None), (sums, carry) if keep else None)
+        def step(carry: Carry, now: tuple[Array, Array | None]) -> tuple[Carry, tuple[Array, Array]]:
+            new = cell(now[0], carry, now[1])
+            return new, (new[0], carry[0])
 
-    inside = None if lengths is None else _inside(lengths, projected.shape[0])
-    final, (output, kept) = lax.scan(step, state, (projected, inside), reverse=reverse)
-    return output, final, kept
+        final, (output, before) = lax.scan(step, state, (projected, shift), reverse=reverse)
+        return output, final, before
+    place = lax.broadcasted_iota(jnp.int32, (steps, batch), 0)
+    inside = lax.lt(
+        place, lax.broadcast_in_dim(lax.convert_element_type(lengths, jnp.int32), (steps, batch), (1,))
+    )
+
+    def masked_step(carry: Carry, now: tuple[Array, Array | None, Array]) -> tuple[Carry, tuple[Array, Array]]:
+        # Past its end a sequence keeps its state and gives 0; run backwards, it so starts at its last
+        # element.
+        new = cell(now[0], carry, now[1])
+        masks = [lax.broadcast_in_dim(now[2], entry.shape, (0,)) for entry in new]
+        kept = tuple(lax.select(mask, after, before) for mask, after, before in zip(masks, new, carry))
+        return kept, (lax.select(masks[0], new[0], lax.full_like(new[0], 0)), carry[0])
+
+    final, (output, before) = lax.scan(masked_step, state, (projected, shift, inside), reverse=reverse)
+    return output, final, before
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
@@ -237,47 +245,34 @@ def _scan_with_late_weights(
     mode: str, reverse: bool, clip: Clip, projected: Array, state: Carry, weight: Array, bias: Array,
     lengths: Array | None,
 ) -> Any:  # fmt: skip
-    """``_scan`` without projections, and its gradient.
-
-    The gradient of the state's weight is one product over all steps, not one added up at every step. Of each step only
-    the states and the sums before the gates are kept; the gates are computed again. That is less to write and read, and
-    less to trace, than all that JAX would keep.
-    """
+    """``_scan``; the gradient of the state's weight is one product over all steps, not one added up at every step."""
     part = Direction(projected, weight, None, projected, bias)
-    return _scan(projected, state, part, mode, lengths, reverse, clip, False)[:2]
+    return _scan(projected, None, state, part, mode, lengths, reverse, clip)[:2]
 
 
 def _late_forward(
     mode: str, reverse: bool, clip: Clip, projected: Array, state: Carry, weight: Array, bias: Array,
     lengths: Array | None,
 ) -> Any:  # fmt: skip
-    part = Direction(projected, weight, None, projected, bias)
-    output, final, kept = _scan(projected, state, part, mode, lengths, reverse, clip, True)
-    return (output, final), (kept, weight, lengths)
+    # Only in a GRU does the product with the state enter otherwise than the projected input: there its gradient is
+    # that of a shift by zeros.
+    shift = lax.full_like(projected, 0) if mode == "gru" else None
+
+    def run(projected: Array, shift: Array | None, state: Carry) -> Any:
+        part = Direction(projected, weight, None, projected, bias)
+        output, final, before = _scan(projected, shift, state, part, mode, lengths, reverse, clip)
+        return (output, final), before
+
+    results, pullback, before = jax.vjp(run, projected, shift, state, has_aux=True)
+    return results, (pullback, before, lengths)
 
 
 def _late_backward(mode: str, reverse: bool, clip: Clip, saved: Any, heads: Any) -> Any:
-    (sums, before), weight, lengths = saved
-    of_output, of_final = heads
-
-    def step(of_kept: Carry, now: Any) -> tuple[Carry, Carry]:
-        sums, before, of_output, inside = now
-        of_new = [_where(inside, one, None) for one in of_kept]
-        of_new[0] = lax.add(of_new[0], _where(inside, of_output, None))
-        _, pullback = jax.vjp(functools.partial(_gates, mode, clip), sums, before)
-        # XLA would compute the gates for each of their gradients.
-        of_sums, of_before = lax.optimization_barrier(pullback)(tuple(of_new))
-        of_hidden = lax.dot_general(of_sums[-1], weight, (((1,), (0,)), ((), ())))
-        of_before = (lax.add(of_before[0], of_hidden), *of_before[1:])
-        if inside is not None:
-            outside = lax.bitwise_not(inside)
-            of_before = tuple(lax.add(one, _where(outside, kept, None)) for one, kept in zip(of_before, of_kept))
-        return of_before, of_sums
-
-    inside = None if lengths is None else _inside(lengths, of_output.shape[0])
-    of_state, of_sums = lax.scan(step, of_final, (sums, before, of_output, inside), reverse=not reverse)
-    of_projected, of_product = of_sums[0], of_sums[-1]
-    of_weight = lax.dot_general(of_product, before[0], (((0, 1), (0, 1)), ((), ())))
+    pullback, before, lengths = saved
+    of_projected, of_shift, of_state = pullback(heads)
+    of_product = of_projected if of_shift is None else of_shift
+    every = ((0, 1), (0, 1))
+    of_weight = lax.dot_general(of_product, before, (every, ((), ())))
     # Elsewhere the two biases are added before the scan.
     of_bias = lax.full(of_product.shape[2:], 0, of_product.dtype)
     if mode == "gru":
