@@ -8,7 +8,6 @@ but only when the result is waited for).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.dot import contract
 from gluonjax._ops.lapack import each_matrix, half_in_single
 from gluonjax._ops.opdef import Attrs, check, operator
@@ -287,9 +285,7 @@ def trsm(
         An array of the shape of B.
     """
     _check_sides("_linalg_trsm", A, B, rightside)
-    solve = functools.partial(
-        lax.linalg.triangular_solve, left_side=not rightside, lower=lower, transpose_a=transpose
-    )
+    solve = functools.partial(lax.linalg.triangular_solve, left_side=not rightside, lower=lower, transpose_a=transpose)
     return each_matrix(solve, A, _scaled(B, alpha))
 
 
