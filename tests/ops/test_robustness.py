@@ -35,6 +35,8 @@ WRONG = [
     (lambda: nd.random.exponential(shape=(-1,)), "negative dimension"),
     (lambda: nd.Pad(nd.ones((1, 1, 3, 4)), mode="edge", pad_width=(0, 0, 0, 0, -2, -2, 0, 0)), "cuts off more"),
     (lambda: nd._internal._sample_unique_zipfian(range_max=4, shape=(-1, 2)), "two dimensions"),
+    (lambda: nd.Deconvolution(nd.ones((1, 1, 4)), nd.ones((1, 1, 3)), kernel=(3,), num_filter=1, dilate=(-1,)),
+     "Deconvolution.*dilate must be positive"),
     (lambda: nd.SequenceLast(nd.array(np.zeros((0, 3, 2)))), "SequenceLast.*has no steps"),
     (lambda: nd.LRN(nd.ones((1, 3, 2, 2)), nsize=-1), "LRN only supports odd values"),
     (lambda: nd.Reshape(nd.ones((2, 6)), target_shape=(-1, 12)), "target_shape.*negative"),

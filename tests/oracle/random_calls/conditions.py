@@ -102,6 +102,11 @@ def no_pixel(sample: Sample) -> bool:
     return sample.inputs[0].dtype.name in ("int8", "int64", "bfloat16")
 
 
+def many_channels(sample: Sample) -> bool:
+    """More channels than the pixels that OpenCV knows."""
+    return sample.inputs[0].shape[-1] > 4
+
+
 def wide_range(sample: Sample) -> bool:
     """A range of bins that whole numbers of the data's dtype do not reach."""
     dtype, ends = sample.inputs[0].dtype, sample.attrs.get("range") or ()

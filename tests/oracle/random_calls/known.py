@@ -35,6 +35,7 @@ from tests.oracle.random_calls.conditions import (
     half,
     infinite,
     inner,
+    many_channels,
     middle_layers,
     narrow,
     narrow_and_not_a_number,
@@ -118,7 +119,7 @@ LENIENT, STRICT, WRONG = ("lenient",), ("strict",), ("wrong",)
 
 KNOWN: tuple[Known, ...] = (
     Known("more dtypes", LENIENT, text=(
-        "only supports? (float|32-bit)|does not support b?float|DTypes are not supported|float16 fully connected|"
+        "only supports? (float|32-bit)|does not support (b?float|u?int)|DTypes are not supported|float16 fully connected|"
         "type_flag|[dD]ata type|Unsupported data type|FP16 gemm|kFloat32"
         "|Unsupported type \\d|Invalid Input: '(bfloat16|u?int\\d)|inferred type|Type inconsistent"
     )),
@@ -184,7 +185,7 @@ KNOWN: tuple[Known, ...] = (
     Known("positions are repeated at least once", STRICT, op="_contrib_arange_like", text="only supports repeat > 0"),
     Known("whole numbers: divisions by zero give 0, results that are not finite the nearest number", WRONG,
           where=whole, numbers=no_whole_number, op=(
-        "reciprocal|smooth_l1|rcbrt|rsqrt|gamma|gammaln|log.*|_hypot.*|broadcast_hypot|_r?div_scalar|_r?mod_scalar|erfinv|arc.*|"
+        "reciprocal|sqrt|smooth_l1|rcbrt|rsqrt|gamma|gammaln|log.*|_hypot.*|broadcast_hypot|_r?div_scalar|_r?mod_scalar|erfinv|arc.*|"
         ".*_div|.*_mod|.*power.*|_DivScalar|expm1|exp|sinh|cosh|tan"
     )),
     Known("numbers that are not finite take other ways through a formula", WRONG, where=special, numbers=beyond),
@@ -264,6 +265,9 @@ KNOWN: tuple[Known, ...] = (
     Known("eigenvectors of equal eigenvalues are not unique", WRONG, op="_linalg_syevd", where=equal_eigenvalues),
     Known("init_output=False starts from 1, not from what the memory held", WRONG, op="(multi_)?all_finite",
           where=unstarted),
+    Known("pictures of any number of channels", LENIENT, op="_image_resize", text="cn <= 4", where=many_channels),
+    Known("pictures of any number of channels", WRONG, op="_image_resize", where=many_channels,
+          numbers=theirs_zero),
     Known("OpenCV's rounding: at most 1", WRONG, op="_image_resize", numbers=within_one),
     Known("flips move the middle line too", WRONG, op="_image_flip_.*", where=odd_middle),
     Known("one-sided derivatives at whole positions", WRONG, op="_contrib_.*DeformableConvolution", text="^grad1",
