@@ -119,8 +119,8 @@ LENIENT, STRICT, WRONG = ("lenient",), ("strict",), ("wrong",)
 
 KNOWN: tuple[Known, ...] = (
     Known("more dtypes", LENIENT, text=(
-        "only supports? (float|32-bit)|does not support (b?float|u?int)|DTypes are not supported|float16 fully connected|"
-        "type_flag|[dD]ata type|Unsupported data type|FP16 gemm|kFloat32"
+        "only supports? (float|32-bit)|does not support (b?float|u?int)|DTypes are not supported|"
+        "float16 fully connected|type_flag|[dD]ata type|Unsupported data type|FP16 gemm|kFloat32"
         "|Unsupported type \\d|Invalid Input: '(bfloat16|u?int\\d)|inferred type|Type inconsistent"
     )),
     Known("more dtypes", LENIENT, op="khatri_rao", text="Not implmented"),
