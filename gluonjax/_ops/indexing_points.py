@@ -94,7 +94,7 @@ def scatter_nd(data: Array, indices: Array, *, shape: tuple[int, ...]) -> Array:
 
     Args:
         data: ``(y1, ..., yk) + shape[m:]``.
-        indices: ``(m, y1, ..., yk)``, as in ``gather_nd``; points outside of the array are dropped.
+        indices: ``(m, y1, ..., yk)``, as in ``gather_nd``; points outside of ``shape`` are refused.
         shape: the shape of the result.
 
     Returns:

@@ -22,8 +22,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax import Array, lax
 
+from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.nn.sums import on_cpu
 
 _SETTERS = ("scipy_openblas_set_num_threads", "scipy_openblas_set_num_threads64_", "openblas_set_num_threads")
@@ -57,6 +59,21 @@ def each_matrix(function: Callable[..., Any], *matrices: Array) -> Any:
     if flat[0].shape[0]:
         parts.append(_side_by_side(function, flat))
     return jax.tree.map(lambda *some: _joined(some, batch), *parts)
+
+
+def half_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, computed in float32 where it is given half precision, which LAPACK does not have."""
+
+    @functools.wraps(function)
+    def call(*matrices: Array, **attrs: Any) -> Any:
+        dtype = matrices[0].dtype
+        if dtype.itemsize != 2 or not is_floating(dtype):
+            return function(*matrices, **attrs)
+        wide = [matrix.astype(np.float32) if matrix.dtype == dtype else matrix for matrix in matrices]
+        results = function(*wide, **attrs)
+        return jax.tree.map(lambda found: found.astype(dtype) if found.dtype == np.float32 else found, results)
+
+    return call
 
 
 def _side_by_side(function: Callable[..., Any], matrices: Sequence[Array]) -> Any:

@@ -8,7 +8,6 @@ but only when the result is waited for).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,9 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.dot import contract
-from gluonjax._ops.lapack import each_matrix
+from gluonjax._ops.lapack import each_matrix, half_in_single
 from gluonjax._ops.opdef import Attrs, check, operator
 from gluonjax._ops.shape_rules import normalize_axis
 
@@ -40,20 +38,6 @@ def _check_floating(name: str, matrix: Array) -> None:
         jnp.issubdtype(matrix.dtype, jnp.floating),
         f"{name}: This operation only supports floating point types, not {matrix.dtype}; cast with .astype",
     )
-
-
-def _half_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The operator, computed in float32 for half precision, which LAPACK does not have."""
-
-    @functools.wraps(function)
-    def call(*matrices: Array, **attrs: Any) -> Any:
-        dtype = matrices[0].dtype
-        if dtype.itemsize != 2 or not is_floating(dtype):
-            return function(*matrices, **attrs)
-        results = function(*(matrix.astype(np.float32) for matrix in matrices), **attrs)
-        return jax.tree.map(lambda result: result.astype(dtype), results)
-
-    return call
 
 
 def _matmul(left: Array, right: Array, transpose_a: bool = False, transpose_b: bool = False) -> Array:
@@ -197,7 +181,7 @@ def gemm2(
 
 
 @operator("_linalg_potrf", aliases=("linalg_potrf",), unlisted=("lower",))
-@_half_in_single
+@half_in_single
 def potrf(A: Array, *, lower: bool = True) -> Array:
     """The Cholesky factor of symmetric positive definite matrices.
 
@@ -216,7 +200,7 @@ def potrf(A: Array, *, lower: bool = True) -> Array:
 
 
 @operator("_linalg_potri", aliases=("linalg_potri",), unlisted=("lower",))
-@_half_in_single
+@half_in_single
 def potri(A: Array, *, lower: bool = True) -> Array:
     """The inverse of a matrix, from its Cholesky factor.
 
@@ -277,7 +261,7 @@ def trmm(
 
 
 @operator("_linalg_trsm", aliases=("linalg_trsm",))
-@_half_in_single
+@half_in_single
 def trsm(
     A: Array,
     B: Array,
@@ -301,9 +285,7 @@ def trsm(
         An array of the shape of B.
     """
     _check_sides("_linalg_trsm", A, B, rightside)
-    solve = functools.partial(
-        lax.linalg.triangular_solve, left_side=not rightside, lower=lower, transpose_a=transpose
-    )
+    solve = functools.partial(lax.linalg.triangular_solve, left_side=not rightside, lower=lower, transpose_a=transpose)
     return each_matrix(solve, A, _scaled(B, alpha))
 
 
@@ -338,7 +320,7 @@ def syrk(A: Array, *, transpose: bool = False, alpha: float = 1.0) -> Array:
 
 
 @operator("_linalg_gelqf", aliases=("linalg_gelqf",), outputs=("output0", "output1"))
-@_half_in_single
+@half_in_single
 def gelqf(A: Array) -> tuple[Array, Array]:
     """The LQ factors of matrices: ``A = L @ Q`` with orthonormal rows of Q.
 
@@ -357,7 +339,7 @@ def gelqf(A: Array) -> tuple[Array, Array]:
 
 
 @operator("_linalg_syevd", outputs=("output0", "output1"))
-@_half_in_single
+@half_in_single
 def syevd(A: Array) -> tuple[Array, Array]:
     """The eigenvectors and eigenvalues of symmetric matrices: ``A = U.T @ diag(L) @ U``.
 
@@ -385,7 +367,7 @@ def _determinants(A: Array) -> Array:
 
 
 @operator("_linalg_det", aliases=("linalg_det",))
-@_half_in_single
+@half_in_single
 def det(A: Array) -> Array:
     """The determinants of matrices.
 
@@ -401,7 +383,7 @@ def det(A: Array) -> Array:
 
 
 @operator("_npi_det")
-@_half_in_single
+@half_in_single
 def npi_det(A: Array) -> Array:
     """The determinants of matrices, with NumPy's shapes.
 
@@ -421,14 +403,14 @@ def _slogdet_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dic
     flat = (*matrix.shape[:-2], 1, 1)
     singular = jnp.broadcast_to(jnp.reshape(outputs.output0 == 0, flat), matrix.shape)
     unit = jnp.broadcast_to(jnp.eye(matrix.shape[-1], dtype=matrix.dtype), matrix.shape)
-    inverse_of = _half_in_single(functools.partial(each_matrix, jnp.linalg.inv))
+    inverse_of = half_in_single(functools.partial(each_matrix, jnp.linalg.inv))
     inverse = _swap(inverse_of(lax.select(singular, unit, matrix)))
     product = jnp.reshape(head.output1, flat) * inverse
     return {"A": lax.select(singular, lax.full_like(product, 0), product)}
 
 
 @operator("_linalg_slogdet", aliases=("linalg_slogdet",), outputs=("output0", "output1"), grad=_slogdet_gradient)
-@_half_in_single
+@half_in_single
 def slogdet(A: Array) -> tuple[Array, Array]:
     """The signs and the logarithms of the absolute values of determinants.
 
@@ -445,7 +427,7 @@ def slogdet(A: Array) -> tuple[Array, Array]:
 
 
 @operator("_npi_slogdet", outputs=("output0", "output1"), grad=_slogdet_gradient)
-@_half_in_single
+@half_in_single
 def npi_slogdet(A: Array) -> tuple[Array, Array]:
     """The signs and the logarithms of the absolute values of determinants, with NumPy's shapes.
 
@@ -461,7 +443,7 @@ def npi_slogdet(A: Array) -> tuple[Array, Array]:
 
 
 @operator("_linalg_inverse", aliases=("linalg_inverse", "_npi_inv"))
-@_half_in_single
+@half_in_single
 def inverse(A: Array) -> Array:
     """The inverses of matrices.
 

@@ -148,12 +148,15 @@ def _inferred_size(source: tuple[int, ...], result: list[int], position: int, so
 
 
 def legacy_target_shape(shape: Sequence[int], target: Sequence[int], keep_highest: bool) -> tuple[int, ...]:
-    """The result shape of Reshape's old ``target_shape``: 0 is inferred, ``keep_highest`` copies the first "
-    "size."""
+    """The result shape of Reshape's old ``target_shape``: 0 is inferred, ``keep_highest`` copies the first size."""
     known = list(target)
     if keep_highest and known:
         known[0] = shape[0]
     zeros = [index for index, size in enumerate(known) if size == 0]
+    check(
+        min(known, default=0) >= 0,
+        f"Reshape: target_shape={tuple(target)} has a negative size; 0 is the one that is inferred",
+    )
     check(len(zeros) <= 1, f"Reshape: One and only one dim can be inferred, got target_shape={tuple(target)}")
     for index in zeros:
         known[index] = INFER

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import gluonjax as mx
 from gluonjax._ops.lapack import each_matrix
 
 # Large enough to be taken apart; batches of fewer, of as many and of more than are worked on together.
@@ -79,3 +80,20 @@ print("done")
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "done", done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "svd", "eigh", "eigvalsh", "pinv", "qr",
+                                  "eigvals"])  # fmt: skip
+def test_half_precision_is_computed_in_single(name, compiled, dtype, monkeypatch):
+    if compiled:
+        monkeypatch.setattr("gluonjax._engine.run.LARGE", -1.0)
+    function = getattr(mx.np.linalg, name)
+    values = mx.np.array([[3, 0.5, 0], [0.5, 2, 0.25], [0, 0.25, 1]]).astype(dtype)
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        found, wanted = function(values), function(values.astype("float32"))
+    several = isinstance(found, (tuple, list))
+    for half, single in zip(found if several else [found], wanted if several else [wanted]):
+        assert half.dtype == values.dtype
+        assert np.allclose(half.astype("float32").asnumpy(), single.asnumpy(), rtol=1e-2, atol=1e-2)

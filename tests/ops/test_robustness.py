@@ -35,6 +35,15 @@ WRONG = [
     (lambda: nd.random.exponential(shape=(-1,)), "negative dimension"),
     (lambda: nd.Pad(nd.ones((1, 1, 3, 4)), mode="edge", pad_width=(0, 0, 0, 0, -2, -2, 0, 0)), "cuts off more"),
     (lambda: nd._internal._sample_unique_zipfian(range_max=4, shape=(-1, 2)), "two dimensions"),
+    (lambda: nd.Deconvolution(nd.ones((1, 1, 4)), nd.ones((1, 1, 3)), kernel=(3,), num_filter=1, dilate=(-1,)),
+     "Deconvolution.*dilate must be positive"),
+    (lambda: nd.SequenceLast(nd.array(np.zeros((0, 3, 2)))), "SequenceLast.*has no steps"),
+    (lambda: nd.LRN(nd.ones((1, 3, 2, 2)), nsize=-1), "LRN only supports odd values"),
+    (lambda: nd.Reshape(nd.ones((2, 6)), target_shape=(-1, 12)), "target_shape.*negative"),
+    (lambda: nd.contrib.box_decode(nd.ones((1, 2, 4), dtype="uint8"), nd.ones((1, 2, 4), dtype="uint8")),
+     "box_decode.*only support floating point types, not uint8"),
+    (lambda: nd.contrib.Proposal(nd.ones((1, 9, 3, 4)), nd.ones((1, 16, 3, 4)), nd.ones((1, 3)), scales=(2.0, 4.0),
+                                 ratios=(0.5, 1.0)), "Proposal.*9 channels"),
     (lambda: nd.image.random_contrast(nd.ones((2, 2, 3)), min_factor=-1.0, max_factor=1.0), "min_factor.*equal to 0"),
 ]  # fmt: skip
 
@@ -190,3 +199,37 @@ def test_regions_of_empty_pictures_and_no_regions(rois):
             assert pooled.shape == aligned.shape == (rois, 2, 2, 2)
             mx.autograd.backward([pooled, aligned])
             assert data.grad.shape == data.shape
+
+
+@pytest.mark.parametrize("edge", [-INF, NAN, 1e20])
+def test_regions_without_end_have_no_samples(edge):
+    rois = nd.array([[0, edge, 1, -edge, 2], [0, 0, 0, 3, 3]])
+    found = nd.contrib.ROIAlign(nd.ones((1, 2, 6, 7)), rois, pooled_size=(2, 2), spatial_scale=1.0).asnumpy()
+    assert not found[0].any()
+    assert np.allclose(found[1], 1)
+
+
+@pytest.mark.parametrize("label", [NAN, -1.0, 7.0])
+def test_labels_that_are_no_class_violate_every_margin(label):
+    scores = nd.array([[0.25, -0.25, 1.0]])
+    scores.attach_grad()
+    with mx.autograd.record():
+        nd.SVMOutput(scores, nd.array([label]), use_linear=True, margin=0.5).backward()
+    assert scores.grad.asnumpy().tolist() == [[1, 1, 1]]
+
+
+def test_smoothing_over_no_other_class_divides_by_zero():
+    scores = nd.array([[3.0], [4.0]])
+    scores.attach_grad()
+    with mx.autograd.record():
+        nd.SoftmaxOutput(scores, nd.array([0, 1]), smooth_alpha=0.25).backward()
+    assert scores.grad.asnumpy().tolist() == [[0.25], [-INF]]
+
+
+def test_reset_arrays_clears_in_place_whatever_the_dtypes():
+    arrays = [nd.ones((2, 3)), nd.ones(4, dtype="int32"), nd.ones((1, 2), dtype="float16"), nd.array(np.ones((0, 2)))]
+    views = list(arrays)
+    nd.reset_arrays(*arrays, num_arrays=4)
+    assert [view.shape for view in views] == [(2, 3), (4,), (1, 2), (0, 2)]
+    assert [view.dtype.__name__ for view in views] == ["float32", "int32", "float16", "float32"]
+    assert not any(view.asnumpy().any() for view in views)

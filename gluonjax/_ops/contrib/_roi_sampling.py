@@ -35,8 +35,11 @@ def _axis(grid: Grid, low: Array, high: Array, bins: int) -> tuple[Array, Array,
     start = low * grid.scale - shift
     length = high * grid.scale - shift - start
     step = (length if grid.aligned else jnp.maximum(length, 1)) / bins
-    count = jnp.full((), grid.samples, jnp.int32) if grid.samples > 0 else lax.ceil(step).astype(jnp.int32)
-    return start, step, jnp.maximum(count, 0)
+    if grid.samples > 0:
+        return start, step, jnp.full((), grid.samples, jnp.int32)
+    # A region without end has no samples: a NaN, an infinity or more than an int32 holds is a negative number in C++.
+    countable = (step > 0) & (step < 2.0**31)
+    return start, step, jnp.where(countable, lax.ceil(step), 0).astype(jnp.int32)
 
 
 def _neighbours(position: Array, size: int) -> tuple[Array, Array, Array, Array]:

@@ -12,6 +12,7 @@ from jax import Array, lax
 
 from gluonjax._ops.contrib._suppression import descending, each_image, kept_first, overlaps, suppress
 from gluonjax._ops.opdef import Attrs, Shape, check, operator, zero_grad
+from gluonjax._ops.rules import check_floating
 
 Format = Literal["center", "corner"]
 
@@ -263,6 +264,7 @@ def box_decode(
     )
     if not data.size:
         return data
+    check_floating("box_decode", data)
     anchors = anchors.reshape(1, data.shape[1], 4)
     place, size = anchors[..., :2], anchors[..., 2:]
     if format == "corner":

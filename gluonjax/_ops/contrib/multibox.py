@@ -225,6 +225,7 @@ def multibox_detection(
         loc_pred.shape[0] == cls_prob.shape[0],
         f"{name}: loc_pred {loc_pred.shape} and cls_prob {cls_prob.shape} must be batches of one size",
     )
+    check(anchor.shape[1] > 0, f"{name}: Number of anchors must > 0, got {anchor.shape}")
     check(len(variances) == 4, f"{name}: Variance size must be 4, got {variances}")
     count, dtype = anchor.shape[1], cls_prob.dtype
     if cls_prob.shape[1] < 2:

@@ -67,9 +67,9 @@ def _propose(
     batch, channels, height, width = cls_prob.shape
     kinds, stride = channels // 2, attrs.feature_stride
     check(
-        kinds == len(attrs.ratios) * len(attrs.scales),
-        f"{name}: cls_prob has scores for {kinds} anchors, but there are {len(attrs.ratios)} ratios and "
-        f"{len(attrs.scales)} scales",
+        channels == 2 * len(attrs.ratios) * len(attrs.scales),
+        f"{name}: cls_prob has {channels} channels of scores, two for each anchor, but there are "
+        f"{len(attrs.ratios)} ratios and {len(attrs.scales)} scales",
     )
     check(bbox_pred.shape == (batch, kinds * 4, height, width), f"{name}: bbox_pred has the shape {bbox_pred.shape}")
     check(im_info.shape == (batch, 3), f"{name}: im_info must be {(batch, 3)}, got {im_info.shape}")

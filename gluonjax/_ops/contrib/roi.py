@@ -290,6 +290,9 @@ def deformable_psroi_pooling(
     group = _groups(bins, bins, group_size)
     channel = (np.arange(output_dim)[:, None, None] * group_size + group[:, None]) * group_size + group
     rois, spatial_scale, trans_std = lax.stop_gradient(rois), single(spatial_scale), single(trans_std)
+    dtype = data.dtype
+    if dtype.itemsize == 2:  # rounded, positions can fall into the pixel beside theirs
+        data, rois, trans = (array.astype(jnp.float32) for array in (data, rois, trans))
 
     def positions(roi: Array, moves: Array) -> tuple[Array, Array]:
         left, top = round_half_away(roi[1:3]) * spatial_scale - 0.5
@@ -303,7 +306,7 @@ def deformable_psroi_pooling(
         return x, y[..., None] + sample * (high / bins / sample_per_part)
 
     if on_cpu() and _part_sampling.suits(data.shape, output_dim, classes, sample_per_part):
-        return _part_sampling.pool_parts(data, rois, trans, positions, classes, group_size, group)
+        return _part_sampling.pool_parts(data, rois, trans, positions, classes, group_size, group).astype(dtype)
 
     def pool(roi: Array, moves: Array) -> Array:
         columns, rows = positions(roi, moves)
@@ -317,7 +320,7 @@ def deformable_psroi_pooling(
         return jnp.where(count > 0, total / jnp.maximum(count, 1).astype(data.dtype), 0).astype(data.dtype)
 
     work = output_dim * bins * bins * sample_per_part**2 * 4
-    return over_regions(pool, (rois, trans), work + channels * height * width // 4)
+    return over_regions(pool, (rois, trans), work + channels * height * width // 4).astype(dtype)
 
 
 def _own_channel(image: Array, channel: np.ndarray, y: Array, x: Array) -> Array:

@@ -344,6 +344,7 @@ def deconvolution(
     count = len(kernel)
     stride = per_axis(name, "Stride", stride, count, 1)
     dilate = per_axis(name, "Dilate", dilate, count, 1)
+    check(min((*kernel, *stride, *dilate)) > 0, f"{name}: kernel, stride and dilate must be positive")
     pad = per_axis(name, "Pad", pad, count, 0)
     adj = per_axis(name, "Adj", adj, count, 0)
     share = num_filter // max(num_group, 1)

@@ -443,7 +443,7 @@ def lrn(
     """
     if not data.size:
         return data, data  # 1.9.1 does not look at the window
-    check(nsize % 2 == 1, f"LRN: LRN only supports odd values for local_size, got nsize={nsize}")
+    check(nsize > 0 and nsize % 2 == 1, f"LRN: LRN only supports odd values for local_size, got nsize={nsize}")
     check(data.ndim >= 2, f"LRN: data needs (batch, channels, ...), got {data.shape}")
     squares = lax.square(_wide(data))
     padding = [(0, 0, 0)] * data.ndim

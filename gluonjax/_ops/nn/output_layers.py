@@ -12,13 +12,18 @@ from typing import Any, Literal
 import jax.numpy as jnp
 from jax import Array, lax
 
+from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.nn.softmax import stable_softmax
 from gluonjax._ops.opdef import Attrs, Aux, Shape, check, operator
 from gluonjax._ops.rules import product
 
 
 def _as_integer(label: Array) -> Array:
-    return lax.convert_element_type(label, jnp.int32)  # truncates, as MXNet's cast does
+    """Truncated, as by MXNet's cast, which makes the least number of a NaN: no class."""
+    whole = lax.convert_element_type(label, jnp.int32)
+    if not is_floating(label.dtype):
+        return whole
+    return lax.select(lax.ne(label, label), lax.full_like(whole, jnp.iinfo(jnp.int32).min), whole)
 
 
 def _is_class(label: Array, scores_shape: tuple[int, ...], axis: int) -> Array:
@@ -48,6 +53,8 @@ def _folded(shape: tuple[int, ...], attrs: Any) -> tuple[tuple[int, ...], int]:
 
 def _softmax_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict[str, Array]:
     output, label = outputs.output, inputs.label
+    if not output.size:
+        return {"data": lax.full_like(output, 0)}
     if label.shape == output.shape:  # probabilities as labels: none of the other options applies
         gradient = (output - label) * attrs.grad_scale
         return {"data": gradient * head.output if attrs.out_grad else gradient}
@@ -58,7 +65,8 @@ def _softmax_gradient(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dic
     used = lax.reshape(label, (shape[0], shape[2])) if attrs.multi_output else flat[: shape[0]]
     target = _is_class(used, shape, axis)
     alpha = 0.0 if attrs.multi_output else attrs.smooth_alpha
-    others = alpha / (shape[axis] - 1) if shape[axis] > 1 else 0.0
+    # MXNet divides by the number of other classes, also where there is none.
+    others = alpha / (shape[axis] - 1) if shape[axis] > 1 else math.inf if alpha else 0.0
     gradient = scores - lax.select(
         target, lax.full(shape, 1 - alpha, scores.dtype), lax.full(shape, others, scores.dtype)
     )

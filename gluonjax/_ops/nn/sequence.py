@@ -71,6 +71,7 @@ def sequence_last(
     _check("SequenceLast", data, sequence_length, use_sequence_length, axis)
     steps = data.shape[axis]
     if not use_sequence_length or sequence_length is None:
+        check(steps > 0, f"SequenceLast: data {data.shape} has no steps (axis={axis}), so there is no last one")
         return lax.index_in_dim(data, steps - 1, axis, keepdims=False)
     last = lax.sub(lax.convert_element_type(sequence_length, jnp.int32), jnp.int32(1))
     rest = (1,) * (data.ndim - 2)

@@ -233,7 +233,9 @@ def spatial_transformer(
         f"SpatialTransformer: incorrect locolisation network shape[1], should be 6: got {loc.shape}",
     )
     _check_target("SpatialTransformer", target_shape)
-    return _sample(data, affine_grid(loc, target_shape[:2]))
+    # Rounded to half precision, positions can fall into the pixel beside theirs.
+    wide = loc.astype(jnp.promote_types(loc.dtype, jnp.float32))
+    return _sample(data, affine_grid(wide, target_shape[:2]))
 
 
 def _correlation_inputs(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:

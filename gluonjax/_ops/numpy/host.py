@@ -43,12 +43,17 @@ def histogram(a: Array, bins: Array | None = None, *, count: int, low: float | N
     return counts.astype(np.int64), edges.astype(a.dtype if a.dtype.kind == "f" else np.float32)
 
 
+def _in_single(a: Array) -> Array:
+    """Half precision as float32: LAPACK has none."""
+    return a.astype(np.float32) if a.dtype.itemsize == 2 else a
+
+
 def eig(a: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors; only the real parts exist, as in MXNet."""
-    values, vectors = np.linalg.eig(a)
+    values, vectors = np.linalg.eig(_in_single(a))
     return np.real(values).astype(a.dtype), np.real(vectors).astype(a.dtype)
 
 
 def eigvals(a: Array) -> tuple[Array]:
     """The (real) eigenvalues of square matrices."""
-    return (np.real(np.linalg.eigvals(a)).astype(a.dtype),)
+    return (np.real(np.linalg.eigvals(_in_single(a))).astype(a.dtype),)

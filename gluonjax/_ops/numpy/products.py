@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array, lax
 
 from gluonjax._base.dtypes import is_floating
-from gluonjax._ops.lapack import each_matrix, prepare
+from gluonjax._ops.lapack import each_matrix, half_in_single, prepare
 from gluonjax._ops.opdef import check
 
 _HIGH = jax.lax.Precision.HIGHEST
@@ -99,18 +99,21 @@ def check_matrices(name: str, a: Array, square: bool = True) -> None:
     )
 
 
+@half_in_single
 def inv(a: Array) -> Array:
     """The inverse of square matrices."""
     check_matrices("inv", a)
     return each_matrix(jnp.linalg.inv, a)
 
 
+@half_in_single
 def det(a: Array) -> Array:
     """The determinant of square matrices."""
     check_matrices("det", a)
     return each_matrix(jnp.linalg.det, a)
 
 
+@half_in_single
 def slogdet(a: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute determinant."""
     check_matrices("slogdet", a)
@@ -118,18 +121,21 @@ def slogdet(a: Array) -> tuple[Array, Array]:
     return sign, logarithm
 
 
+@half_in_single
 def cholesky(a: Array) -> Array:
     """The lower triangular L with L L' = a."""
     check_matrices("cholesky", a)
     return each_matrix(jnp.linalg.cholesky, a)
 
 
+@half_in_single
 def svd(a: Array) -> tuple[Array, Array, Array]:
     """``ut, l, v`` with ``a = ut * l @ v``; the thin decomposition."""
     check_matrices("svd", a, square=False)
     return tuple(each_matrix(lambda one: jnp.linalg.svd(one, full_matrices=False), a))  # type: ignore[return-value]
 
 
+@half_in_single
 def eigh(a: Array, *, uplo: str) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of symmetric matrices of which one triangle is read."""
     check_matrices("eigh", a)
@@ -137,6 +143,7 @@ def eigh(a: Array, *, uplo: str) -> tuple[Array, Array]:
     return values, vectors
 
 
+@half_in_single
 def solve(a: Array, b: Array) -> Array:
     """x with a x = b."""
     check_matrices("solve", a)
@@ -151,6 +158,7 @@ def solve(a: Array, b: Array) -> Array:
     return solved if b.ndim > 1 else lax.squeeze(solved, (solved.ndim - 1,))
 
 
+@half_in_single
 def pinv(a: Array, rcond: Array, *, hermitian: bool) -> Array:
     """The Moore-Penrose pseudo-inverse."""
     check_matrices("pinv", a, square=False)
@@ -160,35 +168,41 @@ def pinv(a: Array, rcond: Array, *, hermitian: bool) -> Array:
     return each_matrix(lambda one: jnp.linalg.pinv(one, rtol=rcond, hermitian=hermitian), a)
 
 
+@half_in_single
 def norm(a: Array, *, ord: Any, axis: Any, keepdims: bool) -> Array:
     """Vector or matrix norms over axes."""
     wide = a.astype(np.float32) if not is_floating(a.dtype) else a
     return jnp.linalg.norm(wide, ord=ord, axis=axis, keepdims=keepdims)
 
 
+@half_in_single
 def tensorinv(a: Array, *, ind: int) -> Array:
     """The inverse of the linear map that an array of many axes stands for."""
     prepare()
     return jnp.linalg.tensorinv(a, ind=ind)
 
 
+@half_in_single
 def tensorsolve(a: Array, b: Array, *, axes: Any) -> Array:
     """x with tensordot(a, x) = b."""
     prepare()
     return jnp.linalg.tensorsolve(a, b, axes=axes)
 
 
+@half_in_single
 def lstsq(a: Array, b: Array, *, rcond: float | None) -> tuple[Array, Array, Array, Array]:
     """Least squares: solution, residuals, rank, singular values."""
     prepare()
     return tuple(jnp.linalg.lstsq(a, b, rcond=rcond))  # type: ignore[return-value]
 
 
+@half_in_single
 def qr(a: Array, *, mode: str) -> tuple[Array, Array]:
     """Orthonormal columns q and upper triangular r with a = q r."""
     return tuple(each_matrix(lambda one: jnp.linalg.qr(one, mode=mode), a))  # type: ignore[return-value]
 
 
+@half_in_single
 def matrix_power(a: Array, *, n: int) -> Array:
     """A matrix multiplied by itself n times."""
     return jnp.linalg.matrix_power(a if n >= 0 else each_matrix(jnp.linalg.inv, a), abs(n))

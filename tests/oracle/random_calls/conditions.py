@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gluonjax._ops import registry
+from tests.oracle.random_calls.compare import run
 from tests.samples import floating
 from tests.samples._sample import Sample
 
@@ -50,6 +51,36 @@ def not_a_number(sample: Sample) -> bool:
     return bool(np.isnan(sample.inputs[0].astype(np.float64)).any())
 
 
+def narrow_and_not_a_number(sample: Sample) -> bool:
+    """The first input is bfloat16 and holds a NaN."""
+    return sample.inputs[0].dtype.name == "bfloat16" and not_a_number(sample)
+
+
+def empty_and_double(sample: Sample) -> bool:
+    """No elements, of float64."""
+    return empty(sample) and sample.inputs[0].dtype == np.float64
+
+
+def without_labels(sample: Sample) -> bool:
+    """All labels of a CTC loss are empty."""
+    if str(sample.attrs.get("use_label_lengths", False)) == "True":
+        return not sample.inputs[-1].any()
+    padding = 0 if sample.attrs.get("blank_label", "first") == "first" else -1
+    return bool((sample.inputs[1][:, :1] == padding).all())
+
+
+def from_the_end(sample: Sample) -> bool:
+    """Some axis is negative."""
+    axes = [sample.attrs.get(name) for name in ("axis", "axes")]
+    return any(axis is not None and min(np.atleast_1d(axis), default=0) < 0 for axis in axes)
+
+
+def gives_nothing(sample: Sample) -> bool:
+    """Some result has no elements or no axes: outside of the NumPy mode, shapes that MXNet does not know."""
+    found = run(sample).arrays or {}
+    return any(not array.size or not array.ndim for array in found.values())
+
+
 def fractional_half_steps(sample: Sample) -> bool:
     """Numbers of half precision at a distance, or from a start, that is not whole."""
     narrow = str(_setting(sample, "dtype")) in ("float16", "bfloat16")
@@ -69,6 +100,11 @@ def reflecting_volume(sample: Sample) -> bool:
 def no_pixel(sample: Sample) -> bool:
     """A dtype beyond the end of 1.9.1's table of OpenCV's pixels."""
     return sample.inputs[0].dtype.name in ("int8", "int64", "bfloat16")
+
+
+def many_channels(sample: Sample) -> bool:
+    """More channels than the pixels that OpenCV knows."""
+    return sample.inputs[0].shape[-1] > 4
 
 
 def wide_range(sample: Sample) -> bool:
@@ -275,6 +311,11 @@ def _beyond(numbers: Numbers) -> Numbers:
 def theirs_not_finite(sample: Sample, ours: Numbers, theirs: Numbers) -> bool:
     """MXNet has no number."""
     return not np.isfinite(theirs).any()
+
+
+def theirs_zero(sample: Sample, ours: Numbers, theirs: Numbers) -> bool:
+    """MXNet has zeros only."""
+    return not theirs.any()
 
 
 def ours_zero(sample: Sample, ours: Numbers, theirs: Numbers) -> bool:
