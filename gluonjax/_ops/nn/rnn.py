@@ -185,7 +185,7 @@ def _cell(mode: str, part: Direction, clip: Clip) -> Cell:
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _run_direction(
-    mode: str, reverse: bool, clip: Clip, data: Array, state: Carry, weights: tuple[Array | None, ...],
+    mode: str, reverse: bool, clip: Clip, data: Array, state: Carry, weights: tuple[Any, ...],
     lengths: Array | None,
 ) -> tuple[Array, Carry]:  # fmt: skip
     """Scan one layer in one direction over ``(time, batch, features)``.
