@@ -17,6 +17,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from gluonjax._base.dtypes import BFLOAT16
 from gluonjax._base.errors import MXNetError, OperatorError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight, lazy
@@ -387,7 +388,12 @@ class Kernel:
         if self.validate is not None:
             self.validate(values)
         program = structs = None
-        if not self.host:
+        derived = None if self.host else self._derived(values)
+        if derived is not None:
+            program, structs = derived
+            if program is not None and program.cost > self._limit(program):
+                program = None
+        elif not self.host:
             structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
             try:
                 with enable_x64(True):
@@ -403,6 +409,7 @@ class Kernel:
                 program = interpret.build(traced.jaxpr, PATIENCE_ONCE if modes.once else PATIENCE)
                 if program is not None and program.cost > self._limit(program):
                     program = None
+        if not self.host:
             if program is None:
                 counters.compiled += 1
             else:
@@ -410,6 +417,29 @@ class Kernel:
         plan = self._plans[signature] = _Plan(program, structs)
         plan.settled = self.steady
         return plan
+
+    def _derived(self, values: Sequence[Any]) -> tuple[Any, Any] | None:
+        """The program of a backward and its result structs, derived from the equations of the forward.
+
+        None where JAX has to trace and differentiate the forward, which takes several times as long.
+        """
+        primal = self.primal
+        if primal is None or not self.interpretable or primal.on_whole == "pass":
+            return None
+        wanted, present, arity = self.pulls
+        heads, of_wanted = values[arity:], [values[index] for index in wanted]
+        if not all(value.dtype in _FLOATS for value in (*heads, *of_wanted)):
+            return None
+        from gluonjax._engine import interpret
+
+        structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
+        try:
+            with enable_x64(True):
+                traced = primal.jitted.plain.trace(*structs[:arity])
+        except Exception:
+            return None  # tracing the whole explains it
+        program = interpret.build_pullback(traced.jaxpr, wanted, present, structs[arity:])
+        return None if program is None else (program, [structs[index] for index in wanted])
 
     def _limit(self, program: Any) -> float:
         """The cost above which a program is not interpreted."""
@@ -513,6 +543,7 @@ class Kernel:
             raise self._explain(error, values) from error
 
 
+_FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16])
 _WHOLE = frozenset(np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64))
 
 
