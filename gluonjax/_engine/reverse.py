@@ -31,6 +31,9 @@ Slot = int | None
 _TRACED = 2
 
 _SAME = frozenset({"copy", "copy_p", "optimization_barrier", "name", "pvary", "device_put", "sharding_constraint"})
+#: Whose gradients need none of their results.
+_LINEAR = frozenset({"gather", "dynamic_slice", "dynamic_update_slice", "dot_general", "conv_general_dilated", "stack",
+                     "unstack", "scatter", "scatter-add", "tile"})  # fmt: skip
 _NO_GRADIENT = frozenset({"stop_gradient", "floor", "ceil", "round", "sign", "is_finite"})
 
 
@@ -109,14 +112,19 @@ class Reverse:
     def _active(self, units: Sequence[Unit], wanted: Sequence[int]) -> set[int]:
         """The slots that depend on wanted inputs in floating point."""
         active, traced = set(wanted), 0
+        again: set[int] = set()  # what the backward computes again
         for equation, ins, outs in units:
             name = equation.primitive.name
+            if not again.isdisjoint(ins):
+                raise Unfit  # it would be computed twice
             if name in _NO_GRADIENT or active.isdisjoint(ins):
                 continue
             floats = [slot for slot in outs if self._is_floating(slot)]
             active.update(floats)
             if floats and name not in RULES and name not in ELEMENTWISE and name not in _SAME:
                 traced += 1
+                if name not in _LINEAR:
+                    again.update(outs)
         if traced > _TRACED:
             raise Unfit
         return active
