@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -23,12 +23,16 @@ from jax.extend.core import Literal
 
 from gluonjax._engine._numpy_rules import ELEMENTWISE, RULES, draws, work
 from gluonjax._engine._numpy_rules.site import KEY_DTYPE, Inner, Operand, Site, identity
+from gluonjax._engine.reverse import Aval, Reverse, Unfit
 
 #: Equations that only wrap a jaxpr, and the parameters under which the supported JAX versions keep it.
 _CALLS = frozenset({
     "jit", "pjit", "closed_call", "core_call", "call", "named_call", "remat", "remat2", "checkpoint",
     "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
 })  # fmt: skip
+#: Those of them, and others, that say what their gradient is.
+_OWN_GRADIENT = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_linear_solve",
+                           "call_hi_primitive"})  # fmt: skip
 _CALL_PARAMETERS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 
 #: An equation on constants is computed while building if that costs no more than this.
@@ -136,9 +140,38 @@ def build(closed_jaxpr: Any, patience: float = 1.0) -> Program | None:
         builder = _quiet.run(_Builder, closed_jaxpr, patience)
     except _NoRule:
         return None
-    cost, equations = builder.cost, builder.equations
+    return _program(builder)
+
+
+def build_pullback(
+    closed_jaxpr: Any, wanted: Sequence[int], present: Sequence[int], heads: Sequence[Any], patience: float = 1.0
+) -> Program | None:
+    """Prepares the gradient of a closed jaxpr: from its inputs and head gradients to gradients of inputs.
+
+    Args:
+        wanted: the inputs that get gradients, all floating.
+        present: the outputs that have head gradients.
+        heads: something with the shape and dtype of each of those.
+
+    Returns:
+        The program, or None if JAX should differentiate the function as a whole.
+    """
+    avals = getattr(closed_jaxpr, "out_avals", ())
+    if closed_jaxpr.effects or any(tuple(avals[i].shape) != tuple(h.shape) for i, h in zip(present, heads)):
+        return None
+    pull = _Pull(wanted, present, [Aval(tuple(head.shape), np.dtype(head.dtype)) for head in heads])
+    try:
+        builder = _quiet.run(_Builder, closed_jaxpr, patience, pull)
+    except (_NoRule, Unfit):
+        return None
+    return _program(builder)
+
+
+def _program(builder: _Builder) -> Program:
     inherent = builder.inherent + builder.traffic()
-    return Program(builder.outer(), cost, inherent, equations, len(builder.steps), builder.drawn)
+    return Program(
+        builder.outer(), builder.cost, inherent, builder.equations, len(builder.steps), builder.drawn
+    )
 
 
 def _operand(aval: Any) -> Operand:
@@ -179,15 +212,29 @@ def _own(value: np.ndarray) -> np.ndarray:
     return value.copy() if 0 in value.strides and value.size > 1 else value
 
 
-class _Builder:
-    """Builds one jaxpr: slots for its values, and the steps that fill them."""
+class _Pull(NamedTuple):
+    """Which gradients are asked for: of which inputs, from which outputs, and what the head gradients look like."""
 
-    def __init__(self, closed_jaxpr: Any, patience: float = math.inf) -> None:
+    wanted: Sequence[int]
+    present: Sequence[int]
+    heads: list[Aval]
+
+
+class _Builder:
+    """Builds one jaxpr, or its gradient: slots for its values, and the steps that fill them."""
+
+    def __init__(self, closed_jaxpr: Any, patience: float = math.inf, pull: _Pull | None = None) -> None:
         self.patience = patience
         self.drawn = False
         jaxpr = getattr(closed_jaxpr, "jaxpr", closed_jaxpr)
-        self.in_avals = [variable.aval for variable in jaxpr.invars]
-        self.out_avals = [variable.aval for variable in jaxpr.outvars]
+        self.in_avals: list[Any] = [variable.aval for variable in jaxpr.invars]
+        self.out_avals: list[Any] = [variable.aval for variable in jaxpr.outvars]
+        inputs = len(self.in_avals)
+        if pull is not None:
+            self.out_avals = [self.in_avals[index] for index in pull.wanted]
+            self.in_avals += pull.heads
+        # For a gradient: the equations as they are differentiated.
+        self.units: list[tuple[Any, list[int], list[int]]] | None = None if pull is None else []
         self.slots: list[Any] = list(self.in_avals)  # the abstract value of each slot
         self.constants: dict[int, np.ndarray] = {}
         self.fresh: set[int] = set()  # slots that hold neither views nor constants
@@ -196,7 +243,11 @@ class _Builder:
         self.elementwise = True
         self.entries: dict[int, Callable[[Any], Any]] = {}
         equations: list[tuple[Any, list[int], list[int]]] = []
-        outputs = self._flatten(closed_jaxpr, list(range(len(self.in_avals))), equations)
+        outputs = self.flatten(closed_jaxpr, list(range(inputs)), equations)
+        if pull is not None and self.units is not None:
+            units, self.units = self.units, None
+            heads = [(outputs[index], inputs + place) for place, index in enumerate(pull.present)]
+            outputs = Reverse(self, equations).differentiate(units, heads, pull.wanted)
         live = self._live(equations, outputs)
         self._convert_scalars_at_entry(live, outputs)
         self.steps: list[tuple[Callable[..., Any], list[int], list[int]]] = []
@@ -206,15 +257,15 @@ class _Builder:
             self._add(equation, resolved, outs, alias)
         self.outputs = [alias.get(slot, slot) for slot in outputs]
 
-    def _flatten(self, closed: Any, arguments: list[int], equations: list[Any]) -> list[int]:
+    def flatten(self, closed: Any, arguments: list[int], equations: list[Any]) -> list[int]:
         """Appends a jaxpr's equations, those of nested calls in place; returns the slots of its outputs."""
         jaxpr = getattr(closed, "jaxpr", closed)
         slots, names = self.slots, dict[Any, int](zip(jaxpr.invars, arguments))
         for variable, value in zip(jaxpr.constvars, getattr(closed, "consts", ())):
-            names[variable] = self._new_constant(_constant(value, variable.aval), variable.aval)
+            names[variable] = self.new_constant(_constant(value, variable.aval), variable.aval)
         for equation in jaxpr.eqns:
             ins = [
-                self._new_constant(_constant(v.val, v.aval), v.aval) if isinstance(v, Literal) else names[v]
+                self.new_constant(_constant(v.val, v.aval), v.aval) if isinstance(v, Literal) else names[v]
                 for v in equation.invars
             ]
             name = equation.primitive.name
@@ -224,31 +275,40 @@ class _Builder:
                 outs = [len(slots)]
                 slots.append(equation.outvars[0].aval)
                 equations.append((SimpleNamespace(primitive=_DRAW, params=equation.params), ins, outs))
-            elif name in _CALLS:
-                outs = self._flatten(_called(equation.params), ins, equations)
-            elif name == "custom_linear_solve":
-                outs = self._flatten(
-                    equation.params["jaxprs"].solve, _solve_arguments(equation, ins), equations
-                )
-            elif name == "call_hi_primitive":
-                outs = self._flatten(_expanded(equation), ins, equations)
+                if self.units is not None:
+                    self.units.append((equation, ins, outs))
+            elif name in _CALLS and not (name in _OWN_GRADIENT and self.units is not None):
+                outs = self.flatten(_called(equation.params), ins, equations)
+            elif name in _OWN_GRADIENT:
+                units, self.units = self.units, None
+                if name == "custom_linear_solve":
+                    called, arguments = equation.params["jaxprs"].solve, _solve_arguments(equation, ins)
+                else:
+                    called = _expanded(equation) if name == "call_hi_primitive" else _called(equation.params)
+                    arguments = ins
+                outs = self.flatten(called, arguments, equations)
+                self.units = units
+                if units is not None:
+                    units.append((equation, ins, outs))
             elif name == "platform_index":
-                outs = [self._new_constant(_platform_index(equation), equation.outvars[0].aval)]
+                outs = [self.new_constant(_platform_index(equation), equation.outvars[0].aval)]
             elif name == "cond" and ins[0] in self.constants:
                 branches = equation.params["branches"]
                 chosen = min(max(int(self.constants[ins[0]]), 0), len(branches) - 1)
-                outs = self._flatten(branches[chosen], ins[1:], equations)
+                outs = self.flatten(branches[chosen], ins[1:], equations)
             else:
                 outs = list(range(len(slots), len(slots) + len(equation.outvars)))
                 slots.extend(variable.aval for variable in equation.outvars)
                 equations.append((equation, ins, outs))
+                if self.units is not None:
+                    self.units.append((equation, ins, outs))
             names.update(zip(equation.outvars, outs))
         return [
-            self._new_constant(_constant(v.val, v.aval), v.aval) if isinstance(v, Literal) else names[v]
+            self.new_constant(_constant(v.val, v.aval), v.aval) if isinstance(v, Literal) else names[v]
             for v in jaxpr.outvars
         ]
 
-    def _new_constant(self, value: np.ndarray, aval: Any) -> int:
+    def new_constant(self, value: np.ndarray, aval: Any) -> int:
         slot = len(self.slots)
         self.slots.append(aval)
         self.constants[slot] = value

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from gluonjax._base.dtypes import BFLOAT16
 from gluonjax._base.errors import MXNetError, OperatorError, plain
 from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight, lazy
@@ -391,7 +392,12 @@ class Kernel:
         if self.validate is not None:
             self.validate(values)
         program = structs = None
-        if not self.host:
+        derived = None if self.host else self._derived(values)
+        if derived is not None:
+            program, structs = derived
+            if program is not None and program.cost > self._limit(program):
+                program = None
+        elif not self.host:
             structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
             try:
                 with enable_x64(True):
@@ -407,6 +413,7 @@ class Kernel:
                 program = interpret.build(traced.jaxpr, PATIENCE_ONCE if modes.once else PATIENCE)
                 if program is not None and program.cost > self._limit(program):
                     program = None
+        if not self.host:
             if program is None:
                 counters.compiled += 1
             else:
@@ -414,6 +421,29 @@ class Kernel:
         plan = self._plans[signature] = _Plan(program, structs)
         plan.settled = self.steady
         return plan
+
+    def _derived(self, values: Sequence[Any]) -> tuple[Any, Any] | None:
+        """The program of a backward and its result structs, derived from the equations of the forward.
+
+        None where JAX has to trace and differentiate the forward, which takes several times as long.
+        """
+        primal = self.primal
+        if primal is None or not self.interpretable or primal.on_whole == "pass" or hasattr(primal.fn, "pull"):
+            return None
+        wanted, present, arity = self.pulls
+        heads, of_wanted = values[arity:], [values[index] for index in wanted]
+        if not all(value.dtype in _FLOATS for value in (*heads, *of_wanted)):
+            return None
+        from gluonjax._engine import interpret
+
+        structs = [v if type(v) is float else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
+        try:
+            with enable_x64(True):
+                traced = primal.jitted.plain.trace(*structs[:arity])
+        except Exception:
+            return None  # tracing the whole explains it
+        program = interpret.build_pullback(traced.jaxpr, wanted, present, structs[arity:])
+        return None if program is None else (program, [structs[index] for index in wanted])
 
     def _limit(self, program: Any) -> float:
         """The cost above which a program is not interpreted."""
@@ -437,6 +467,8 @@ class Kernel:
         found = self._backwards.get(key)
         if found is None:
             fn, data_inputs, on_whole = self.fn, self.data_inputs, self.on_whole
+            # Operators with a gradient rule of their own: the rule itself, without differentiating around it.
+            by_rule = getattr(fn, "pull", None)
 
             def pull(*values: Any) -> tuple[Any, ...]:
                 if on_whole == "pass":
@@ -448,6 +480,11 @@ class Kernel:
                 if any(_is_whole(value) for value in (*heads, *(inputs[index] for index in wanted))):
                     inputs = _in_floating_point(inputs[:data_inputs]) + tuple(inputs[len(inputs[:data_inputs]) :])
                     heads = _in_floating_point(heads)
+
+                given = None if by_rule is None else by_rule(inputs, heads)
+                if given is not None:
+                    found = ((given[index], dtype) for index, dtype in zip(wanted, dtypes))
+                    return tuple(g if g.dtype == d else g.astype(d) for g, d in found)
 
                 def of_wanted(*some: Any) -> tuple[Any, ...]:
                     full = list(inputs)
@@ -520,6 +557,7 @@ class Kernel:
             raise self._explain(error, values) from error
 
 
+_FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16])
 _WHOLE = frozenset(np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64))
 
 

@@ -232,7 +232,7 @@ def words_of_block(width: int) -> Callable[..., Array]:
 
     def block(data: Array, start: Array) -> Array:
         positions = lax.add(lax.iota(np.dtype(np.uint32), WORDS), lax.broadcast(start, (WORDS,)))
-        return _words_at(data, positions, np.uint32(0))(1, width)[0]
+        return _words_at(data, positions, lax.full((), 0, np.uint32))(1, width)[0]
 
     block.__name__ = block.__qualname__ = f"{_MARK}_words_block"
     return block

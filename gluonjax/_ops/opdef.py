@@ -17,7 +17,7 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -232,6 +232,8 @@ class OpDef:
             return outputs + tuple(new)
 
         run.__name__ = run.__qualname__ = name
+        if grad not in (None, zero_grad) and not (takes_key or traced or has_aux):
+            run.pull = functools.partial(_pull_by_rule, self, attrs, fixed)  # type: ignore[attr-defined]
         return run
 
 
@@ -246,9 +248,6 @@ class _Named:
 def _with_custom_gradient(
     function: Callable[..., Any], rule: Callable[..., Any], attrs: Attrs, op: OpDef, keywords: dict, arrays: Any
 ) -> Any:
-    names = tuple(n for n in op.active_inputs(attrs)) if not op.variadic else ()
-    output_names = op.outputs(attrs)
-
     @jax.custom_vjp
     def call(*tensors: Any) -> Any:
         return function(*tensors, **keywords)
@@ -261,18 +260,41 @@ def _with_custom_gradient(
         tensors, result = residuals
         if op.mutates is not no_mutation:
             result, head = result[0], head[0]
-        outs = result if isinstance(result, (tuple, list)) else (result,)
-        heads = head if isinstance(head, (tuple, list)) else (head,)
-        grads = rule(_Named(names, tensors), _Named(output_names, outs), _Named(output_names, heads), attrs)
-        if isinstance(grads, dict):
-            grads = [grads.get(name) for name in names]
-        return tuple(
-            _zero_cotangent(tensor) if grad is None or _is_integer(tensor) else grad.astype(tensor.dtype)
-            for tensor, grad in zip(tensors, grads, strict=True)
-        )
+        return _by_rule(op, attrs, tensors, result, head)
 
     call.defvjp(forward, backward)
     return call(*arrays)
+
+
+def _by_rule(op: OpDef, attrs: Attrs, tensors: Any, result: Any, head: Any) -> tuple[Any, ...]:
+    """The gradients that the operator's own rule gives, one for each tensor."""
+    names = tuple(n for n in op.active_inputs(attrs)) if not op.variadic else ()
+    output_names = op.outputs(attrs)
+    outs = result if isinstance(result, (tuple, list)) else (result,)
+    heads = head if isinstance(head, (tuple, list)) else (head,)
+    grads = op.grad(_Named(names, tensors), _Named(output_names, outs), _Named(output_names, heads), attrs)
+    if isinstance(grads, dict):
+        grads = [grads.get(name) for name in names]
+    return tuple(
+        _zero_cotangent(tensor) if grad is None or _is_integer(tensor)
+        else grad if grad.dtype == tensor.dtype else grad.astype(tensor.dtype)
+        for tensor, grad in zip(tensors, grads, strict=True)
+    )  # fmt: skip
+
+
+def _pull_by_rule(
+    op: OpDef, attrs: Attrs, fixed: dict[str, Any], tensors: Any, heads: Sequence[Any]
+) -> tuple[Any, ...] | None:
+    """What ``jax.vjp`` of the operator gives, without tracing it: the rule on inputs, outputs and head gradients.
+
+    None where some output has no head gradient.
+    """
+    result = op.fn(*tensors, **fixed)
+    outs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+    if len(outs) != len(heads):
+        return None
+    heads = [h if h.dtype == out.dtype else h.astype(out.dtype) for h, out in zip(heads, outs)]
+    return _by_rule(op, attrs, tensors, outs, heads)
 
 
 def _is_integer(tensor: Any) -> bool:

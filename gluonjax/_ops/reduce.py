@@ -74,7 +74,7 @@ def average(data: Array, axes: tuple[int, ...]) -> Array:
     count = math.prod(data.shape[axis] for axis in axes)
     summed = total(data, axes)
     if is_floating(data.dtype):
-        return summed / count if count else lax.full_like(summed, math.nan)
+        return lax.div(summed, lax.full_like(summed, count)) if count else lax.full_like(summed, math.nan)
     if data.dtype == np.bool_ or not count:
         return summed
     wide = lax.convert_element_type(summed, INT64)
@@ -84,7 +84,7 @@ def average(data: Array, axes: tuple[int, ...]) -> Array:
 def _without_nan(neutral: float, reducer: Reducer) -> Reducer:
     def reduce(data: Array, axes: tuple[int, ...]) -> Array:
         if is_floating(data.dtype):
-            data = lax.select(data != data, lax.full_like(data, neutral), data)
+            data = lax.select(lax.ne(data, data), lax.full_like(data, neutral), data)
         return reducer(data, axes)
 
     return reduce
@@ -107,7 +107,7 @@ def _every_tie(inputs: Any, outputs: Any, head: Any, attrs: Attrs) -> dict[str, 
         lax.reshape(each, shape if data.ndim else ()) for each in (outputs.output, head.output)
     )
     everywhere = tuple(range(data.ndim))
-    hit = data == lax.broadcast_in_dim(value, data.shape, everywhere)
+    hit = lax.eq(data, lax.broadcast_in_dim(value, data.shape, everywhere))
     gradient = lax.broadcast_in_dim(gradient, data.shape, everywhere)
     return {"data": lax.select(hit, gradient, lax.full_like(gradient, 0))}
 

@@ -18,6 +18,7 @@ from gluonjax._engine._numpy_rules.site import (
     at_axis,
     highest,
     identity,
+    inverse,
     lowest,
 )
 
@@ -75,6 +76,32 @@ def _reduce_with(ufunc: Any, start: Function | None = None) -> Rule:
         return reducer(ufunc, operand, tuple(site.params["axes"]), start(operand.dtype) if start else None)
 
     return rule
+
+
+def _product_pull(site: Site) -> Function:
+    """The gradient of a product: products of the others, found by halving as JAX finds them (zeros are no trouble)."""
+    operand, axes = site.ins[0], tuple(site.params["axes"])
+    order = axes + tuple(axis for axis in range(len(operand.shape)) if axis not in axes)
+    back = inverse(order)
+    ordered = tuple(operand.shape[axis] for axis in order)
+    rest = ordered[len(axes) :]
+    count = math.prod(ordered[: len(axes)])
+
+    def pull(x: np.ndarray, head: np.ndarray) -> np.ndarray:
+        x, head = x.transpose(order).reshape(count, *rest), head.reshape(1, *rest)
+        halves = []
+        while len(x) > 1:
+            middle = (len(x) + 1) // 2
+            first, second = x[:middle], x[middle:]
+            if len(second) < middle:
+                second = np.concatenate((second, np.ones_like(x[:1])))
+            halves.append((first, second, len(x)))
+            x = first * second
+        for first, second, length in reversed(halves):
+            head = np.concatenate((second * head, first * head))[:length]
+        return head[:count].reshape(ordered).transpose(back)
+
+    return pull
 
 
 def _argument(function: Function) -> Rule:
@@ -159,6 +186,7 @@ def _top_k(site: Site) -> Function:
 RULES: dict[str, Rule] = {
     "reduce_sum": _reduce_with(np.add),
     "reduce_prod": _reduce_with(np.multiply),
+    "reduce_prod_pull": _product_pull,
     "reduce_max": _reduce_with(np.maximum, lowest),
     "reduce_min": _reduce_with(np.minimum, highest),
     "reduce_and": _reduce_with(np.bitwise_and),
