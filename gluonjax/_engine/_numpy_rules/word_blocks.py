@@ -6,6 +6,7 @@ The words are the same, so that it does not matter for the numbers of a script w
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import jax
 import numpy as np
@@ -45,7 +46,7 @@ def _block(width: int) -> Jitted:
 
 
 @functools.cache
-def _cpu() -> jax.Device:
+def _cpu() -> Any:
     return jax.local_devices(backend="cpu")[0]
 
 
