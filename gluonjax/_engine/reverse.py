@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jax.extend.core import Literal
 
 from gluonjax._engine._numpy_rules import ELEMENTWISE
@@ -253,9 +254,13 @@ class Reverse:
 
             return jax.vjp(of_wanted, *(inputs[position] for position in wanted))[1](tuple(cotangents))
 
-        with jax.enable_x64(True):
-            closed = jax.make_jaxpr(pull)(*structs, *(self._struct(slot) for slot in heads))
-        if closed.effects:
+        try:
+            with jax.enable_x64(True):
+                closed = jax.make_jaxpr(pull)(*structs, *(self._struct(slot) for slot in heads))
+        except jax.errors.UnexpectedTracerError:
+            # A gradient of its own that uses values of the trace in which it was defined (a random key).
+            raise Unfit from None
+        if closed.effects or any(isinstance(value, Tracer) for value in closed.consts):
             raise Unfit
         return _at(mask, self.program.flatten(closed, ins + heads, self.equations))
 
