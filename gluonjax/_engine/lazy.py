@@ -36,6 +36,9 @@ LONGEST_EAGER = 120
 # How often a block's results may be read before its backward, until it stops being put off.
 PATIENCE = 2
 
+# After so many equal tapes a loop will go on, and compiling all of it pays.
+HOT_AFTER = 24
+
 # Held while calls are launched; whoever looks at a result meanwhile waits for it.
 lock = threading.RLock()
 # Calls that nobody needed any more leave dead references behind, which are swept now and then.
@@ -63,6 +66,8 @@ class Eager(threading.local):
     def __init__(self) -> None:
         super().__init__()
         self.on = False
+        # The loop has repeated itself so often that compiling all of it pays.
+        self.hot = False
         self.origin = Origin()
         self._last: Any = None
         self._repeats = 0
@@ -71,12 +76,14 @@ class Eager(threading.local):
     def seen(self, structure: int, count: int) -> None:
         """A backward walk has met ``count`` calls whose kernels hash to ``structure``."""
         if not self.origin.on or self._changes >= PATIENCE + 1:
-            self.on = False
+            self.on = self.hot = False
         elif structure == self._last and count <= LONGEST_EAGER:
             self._repeats += 1
             # The longer the tape, the longer its program compiles, and the longer the loop must have run.
             self.on = self.on or self._repeats >= max(3, count // 4)
+            self.hot = self.on and self._repeats >= HOT_AFTER
         else:
+            self.hot = False
             self._changes += self.on
             self._last, self._repeats, self.on = structure, 0, False
 

@@ -41,6 +41,9 @@ NS_EACH = 0.25
 LONG_NS = 300_000
 # The most that one wait counts as rent. Compiling for one wait does not pay; who waits a third time goes on without.
 WAIT_NS = 15_000_000
+# In a loop that has long repeated itself, work of so much is put off to become part of the loop's program, although
+# NumPy does it as fast: its threads and XLA's would take the processors from each other.
+HEAVY_NS = 100_000
 # The limit and the price are meant for programs of up to so many equations, and grow with the length of longer ones
 # as compiling does.
 USUAL_LENGTH = 16
@@ -203,6 +206,8 @@ class Kernel:
         if waits and not self.host and plan.structs is not None and not _any_failed(values):
             return lazy.put_off(self, values, plan.structs, lazy.eager.origin if defer and modes.recording else None)
         program = plan.program
+        if defer and plan.inherent > HEAVY_NS and not plan.settled and (lazy.eager.hot or modes.joining is not None):
+            program = None
         if on_host and program is not None:
             operands = values if plain else self._ready(values, plan)
             if operands is not None:

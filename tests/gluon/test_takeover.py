@@ -248,3 +248,23 @@ def test_a_table_in_an_eager_loop_keeps_its_place(monkeypatch, cold_forward):
         np.testing.assert_allclose(found.asnumpy()[:, 0], 1 - np.array([2, 1, 2, 1]) * number / 4, rtol=1e-6)
     assert not copied
     assert places == [handle._value.unsafe_buffer_pointer() for handle in (net.weight.data(), net.weight.grad())]
+
+
+@pytest.mark.skipif(not lazy.ENABLED or not run.COLD_TIER, reason="there are no two ways")
+def test_a_loop_that_goes_on_leaves_no_heavy_work_to_numpy(monkeypatch):
+    """Its products become part of the step's program, though NumPy does them as fast."""
+    monkeypatch.setattr(run, "HEAVY_NS", 1_000)
+    lazy.eager.__init__()
+    net = gluon.nn.Dense(33, in_units=65)
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    data, kinds = nd.ones((40, 65)), []
+    for _ in range(lazy.HOT_AFTER + 3):
+        with autograd.record():
+            out = net(data)
+        kinds.append(type(out._raw))
+        out.backward()
+        trainer.step(40)
+    assert kinds[0] is np.ndarray and kinds[-1] is lazy.Lazy
+    weight, bias = net.weight.data().asnumpy(), net.bias.data().asnumpy()
+    np.testing.assert_allclose(net(data).asnumpy(), np.ones((40, 65)) @ weight.T + bias, rtol=1e-4, atol=1e-3)
