@@ -1,4 +1,4 @@
-"""How an executor runs a graph that is new: operator by operator, until that has cost what compiling it would.
+"""How a graph runs that is new: operator by operator, until that has cost what compiling it would.
 
 MXNet runs every graph so. Tracing and compiling a graph as a whole takes from ten milliseconds to many seconds, which a
 graph that runs once or twice never earns back; its operators have mostly been met before.
@@ -25,9 +25,7 @@ _GIVEN_UP = float("inf")
 _STEADY_RUNS = 2
 
 
-def run_cold(
-    kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tuple[int, ...], most: int | None = None
-) -> Any:
+def run_cold(kernel: Kernel, lowered: Lowered, values: Sequence[Any], wanted: tuple[int, ...]) -> Any:
     """Forward a graph with NumPy, one operator at a time.
 
     Args:
@@ -35,7 +33,6 @@ def run_cold(
         lowered: the graph's function.
         values: what the function takes, on the host.
         wanted: which values want a gradient.
-        most: so many runs for each signature; None: as many as compiling would have cost.
 
     Returns:
         ``(results, function from head gradients to gradients)``, or None where the graph should run as one program.
@@ -43,8 +40,6 @@ def run_cold(
     if not _may_be_cold(lowered):
         return None
     steady = lowered.samples
-    if steady and most is None:
-        most = _STEADY_RUNS
     if not all(type(value) is np.ndarray or isinstance(value, jax.Array) for value in values):
         return None  # put off, or failed
     signature = (bool(wanted), *signature_of(values))  # each has a program of its own
@@ -53,22 +48,22 @@ def run_cold(
     if before == _GIVEN_UP or any(is_tracer(value) for value in values):
         return None
     given = [np.asarray(value) for value in values]
-    cold = Cold(before if most is None else 0, allowed, keep=bool(wanted), steady=steady)
+    cold = Cold(before, allowed, keep=bool(wanted), steady=steady)
     run = OpByOp(lowered, given, True, cold)
     try:
         results = run.forward()
     except (Abandoned, MXNetError):  # the program explains errors in terms of the graph
         spent[signature] = _GIVEN_UP, 0
         return None
-    if most is not None:
-        spent[signature] = (_GIVEN_UP if before + 1 >= most else before + 1), 0
+    if steady:
+        spent[signature] = (_GIVEN_UP if before + 1 >= _STEADY_RUNS else before + 1), 0
     else:
         spent[signature] = before + cold.elapsed, cold.allowed
 
     def pull(heads: Sequence[Any]) -> list[Any]:
         started = thread_time_ns()
         gradients = run.backward(heads, wanted)
-        if most is None:
+        if not steady:
             before, allowed = spent[signature]
             spent[signature] = before + thread_time_ns() - started, allowed
         return gradients

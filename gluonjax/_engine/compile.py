@@ -9,10 +9,11 @@ somebody's trace the plain function is used.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import jax
@@ -40,6 +41,13 @@ _OUTSIDE = _state_outside_of_traces()
 def inside_of_a_trace() -> bool:
     """Whether what JAX runs now becomes part of a traced program."""
     return get_opaque_trace_state() != _OUTSIDE
+
+
+@contextlib.contextmanager
+def at_once() -> Iterator[None]:
+    """What JAX runs meanwhile is computed, with 64-bit types, also where something is being traced."""
+    with jax.enable_x64(True), jax.ensure_compile_time_eval() if inside_of_a_trace() else contextlib.nullcontext():
+        yield
 
 
 def options() -> dict[str, Any] | None:

@@ -72,6 +72,4 @@ def _launch(out: Any) -> None:
         return
     cell = getattr(out, "_cell", None)
     if cell is not None and type(cell.value) is lazy.Lazy:
-        value = lazy.force(cell.value)
-        if out._view is None:
-            cell.value = value
+        _ = out._value

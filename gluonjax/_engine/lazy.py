@@ -66,24 +66,25 @@ class Eager(threading.local):
     def __init__(self) -> None:
         super().__init__()
         self.on = False
-        # The loop has repeated itself so often that compiling all of it pays.
-        self.hot = False
         self.origin = Origin()
         self._last: Any = None
         self._repeats = 0
         self._changes = 0
 
+    @property
+    def hot(self) -> bool:
+        """Whether the loop has repeated itself so often that compiling all of it pays."""
+        return self.on and self._repeats >= HOT_AFTER
+
     def seen(self, structure: int, count: int) -> None:
         """A backward walk has met ``count`` calls whose kernels hash to ``structure``."""
         if not self.origin.on or self._changes >= PATIENCE + 1:
-            self.on = self.hot = False
+            self.on = False
         elif structure == self._last and count <= LONGEST_EAGER:
             self._repeats += 1
             # The longer the tape, the longer its program compiles, and the longer the loop must have run.
             self.on = self.on or self._repeats >= max(3, count // 4)
-            self.hot = self.on and self._repeats >= HOT_AFTER
         else:
-            self.hot = False
             self._changes += self.on
             self._last, self._repeats, self.on = structure, 0, False
 

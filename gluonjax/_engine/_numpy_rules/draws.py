@@ -8,12 +8,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax
 import numpy as np
 
 from gluonjax._engine._numpy_rules.random import partitionable
 from gluonjax._engine._numpy_rules.site import KEY_DTYPE, Function, Operand, Rule, Site
-from gluonjax._engine.compile import Jitted, inside_of_a_trace
+from gluonjax._engine.compile import Jitted, at_once
 from gluonjax._ops.draws import BLOCK, DRAWS, REJECTIONS, TRIED, attempt_of, base_of, block_of, draw_named
 from gluonjax._ops.samplers import MOST_STEPS
 
@@ -59,11 +58,8 @@ def _draw(site: Site) -> Function:
 
     def draw(key: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
         words = np.ascontiguousarray(key, KEY_DTYPE).reshape(1).view(np.uint32)
-        with jax.enable_x64(True):
-            if not inside_of_a_trace():
-                return make(words, *parameters)
-            with jax.ensure_compile_time_eval():
-                return make(words, *parameters)
+        with at_once():
+            return make(words, *parameters)
 
     return draw
 

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonjax._engine.compile import Jitted, inside_of_a_trace
+from gluonjax._engine.compile import Jitted, at_once
 from gluonjax._ops.draws import WORDS, words_of_block
 
 # Fewer words than these NumPy makes as fast as a block, all of which is made.
@@ -57,16 +57,8 @@ def fill(words: np.ndarray, key: np.ndarray) -> None:
         words: a vector of unsigned integers, to be written.
         key: two uint32 words.
     """
-    with jax.enable_x64(True), jax.default_device(_cpu()):
-        if not inside_of_a_trace():
-            _fill(words, key)
-        else:
-            with jax.ensure_compile_time_eval():
-                _fill(words, key)
-
-
-def _fill(words: np.ndarray, key: np.ndarray) -> None:
     block = _block(64 if words.dtype.itemsize == 8 else 32)
-    for start in range(0, words.size, WORDS):
-        part = words[start : start + WORDS]
-        part[:] = np.asarray(block(key, np.uint32(start)))[: part.size]
+    with at_once(), jax.default_device(_cpu()):
+        for start in range(0, words.size, WORDS):
+            part = words[start : start + WORDS]
+            part[:] = np.asarray(block(key, np.uint32(start)))[: part.size]

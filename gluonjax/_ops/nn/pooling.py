@@ -22,6 +22,7 @@ from gluonjax._ops.nn.windows import (
     window_max,
 )
 from gluonjax._ops.opdef import check, operator
+from gluonjax._ops.rules import check_floating
 
 # Up to this many elements along an axis, a chain of slices beats XLA's window primitives on CPU.
 SLICED_WINDOW = 25
@@ -297,10 +298,7 @@ def pooling_v1(
     """
     name = "Pooling_v1"
     check(data.ndim == 4, f"{name}: Input data should be 4D in (batch, channel, y, x), got {data.shape}")
-    check(
-        jnp.issubdtype(data.dtype, jnp.floating),
-        f"{name}: This operation only support floating point types, not {data.dtype}",
-    )
+    check_floating(name, data)
     if global_pool and 0 in data.shape[2:]:
         # Of no numbers the sum is 0, the mean NaN, the maximum minus infinity.
         return lax.full((*data.shape[:2], 1, 1), {"sum": 0.0, "avg": np.nan, "max": -np.inf}[pool_type], data.dtype)
