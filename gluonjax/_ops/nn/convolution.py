@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonjax._base.errors import OperatorError
-from gluonjax._ops.nn import few_channels, grouped, phases, tiles
+from gluonjax._ops.nn import few_channels, grouped, phases, shrinking, tiles
 from gluonjax._ops.nn.pointwise import pointwise
 from gluonjax._ops.nn.sums import on_cpu
 from gluonjax._ops.nn.volumes import by_planes
@@ -116,6 +116,10 @@ def correlate(
             return tiles.gathered(_padded(data, axes, padding), weight)
         if max(spread) == 1 and few_channels.suits(weight, channel) and len(axes) < 3:
             return few_channels.few_channels(_padded(data, axes, padding), weight, stride, dilate)
+        if channel == 1 and max(spread) == 1 and len(axes) < 3:
+            padded = _padded(data, axes, padding)
+            if shrinking.suits(padded, weight, stride, tuple(sizes.values())):
+                return shrinking.shrinking(padded, weight, dilate)
         if len(axes) == 3:
             flat = (2, 3) if channel == 1 else (1, 2)
 
