@@ -63,6 +63,11 @@ def to_dtype(value: Any) -> np.dtype:
     return _to_dtype_cached(value)
 
 
+FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16])
+# MXNet gives gradients to whole-number arrays too (rounded to their type).
+NUMBERS = FLOATS | {np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64)}
+
+
 def is_floating(dtype: np.dtype) -> bool:
     """True for every floating type, bfloat16 included."""
     return dtype.kind == "f" or dtype == BFLOAT16

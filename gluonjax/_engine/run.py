@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from gluonjax._base.dtypes import BFLOAT16
+from gluonjax._base.dtypes import FLOATS, NUMBERS
 from gluonjax._base.errors import MXNetError, OperatorError, plain
 from gluonjax._base.scopes import modes
 from gluonjax._engine import inflight, lazy
@@ -97,11 +97,11 @@ class _Plan:
     """How a kernel runs for one signature: a NumPy program while that is cheaper, else the compiled function."""
 
     __slots__ = (
-        "backwards", "clock", "equations", "fits_numpy", "inherent", "length", "program", "rent", "settled",
-        "structs",
+        "backwards", "clock", "equations", "fits_numpy", "inherent", "length", "numbers", "program", "rent", "results",
+        "settled", "structs",
     )  # fmt: skip
 
-    def __init__(self, program: Any, structs: Any) -> None:
+    def __init__(self, program: Any, structs: Any, values: Sequence[Any]) -> None:
         self.program = program
         # Whether it was for NumPy at first; it may have been compiled since, being hot.
         self.fits_numpy = program is not None
@@ -115,8 +115,12 @@ class _Plan:
         # reason to compile.
         self.clock: Callable[[], int] = thread_time_ns
         self.settled = False
-        # For calls that were put off: {(wanted, present): (backward kernel, its structs)}.
-        self.backwards: dict[Any, tuple[Kernel, Any]] = {}
+        # The inputs that gradients can flow to.
+        self.numbers = tuple([i for i, v in enumerate(values) if type(v) is not float and v.dtype in NUMBERS])
+        # Shapes and dtypes of the results, once there were any; None where they differ from call to call.
+        self.results: list[tuple[tuple[int, ...], Any]] | None = None
+        # {(wanted, present): (backward kernel, its plan)} for head gradients of the results' shapes and dtypes.
+        self.backwards: dict[Any, tuple[Kernel, _Plan]] = {}
 
 
 def signature_of(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -184,25 +188,36 @@ class Kernel:
             device: where to run a function without inputs; None for the default.
             defer: put the call off where it would be compiled, to become part of a larger program.
         """
+        plan = self.lookup(values)
+        if plan is not None:
+            return self.run_planned(plan, values, on_host, device, defer)
         if modes.tracer is not None and any([is_tracer(value) for value in values]):
             return self._run_traced(values)
-        if recorder.on:
-            return self._run_timed(values, on_host, device)
+        return self._run_timed(values, on_host, device)
+
+    def lookup(self, values: Sequence[Any]) -> _Plan | None:
+        """What is known of calls with such values, for ``run_planned``; None where they are traced or timed."""
+        if recorder.on or (modes.tracer is not None and any([is_tracer(value) for value in values])):
+            return None
         parts: list[Any] = []
+        for value in values:
+            if type(value) is not float:
+                parts += (value.shape, value.dtype)
+        signature = tuple(parts)
+        return self._plans.get(signature) or self._make_plan(signature, values)
+
+    def run_planned(
+        self, plan: _Plan, values: Sequence[Any], on_host: bool, device: Any = None, defer: bool = False
+    ) -> tuple[Any, ...]:
+        """``run`` for somebody who has looked up the plan."""
         plain = on_host
         waits = False
         for value in values:
             kind = type(value)
-            if kind is not float:
-                parts += (value.shape, value.dtype)
-                if kind is not ndarray:
-                    plain = False
-                    if kind is Lazy and value.call.results is None:
-                        waits = True
-        signature = tuple(parts)
-        plan = self._plans.get(signature)
-        if plan is None:
-            plan = self._make_plan(signature, values)
+            if kind is not ndarray and kind is not float:
+                plain = False
+                if kind is Lazy and value.call.results is None:
+                    waits = True
         if waits and not self.host and plan.structs is not None and not _any_failed(values):
             return lazy.put_off(self, values, plan.structs, lazy.eager.origin if defer and modes.recording else None)
         program = plan.program
@@ -423,7 +438,7 @@ class Kernel:
                 counters.compiled += 1
             else:
                 counters.interpreted += 1
-        plan = self._plans[signature] = _Plan(program, structs)
+        plan = self._plans[signature] = _Plan(program, structs, values)
         plan.settled = self.steady
         return plan
 
@@ -437,7 +452,7 @@ class Kernel:
             return None
         wanted, present, arity = self.pulls
         heads, of_wanted = values[arity:], [values[index] for index in wanted]
-        if not all(value.dtype in _FLOATS for value in (*heads, *of_wanted)):
+        if not all(value.dtype in FLOATS for value in (*heads, *of_wanted)):
             return None
         from gluonjax._engine import interpret
 
@@ -562,8 +577,7 @@ class Kernel:
             raise self._explain(error, values) from error
 
 
-_FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16])
-_WHOLE = frozenset(np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64))
+_WHOLE = NUMBERS - FLOATS
 
 
 def _is_whole(value: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, final
 import jax.numpy as jnp
 import numpy as np
 
-from gluonjax._base.dtypes import BFLOAT16
+from gluonjax._base.dtypes import FLOATS, NUMBERS
 from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy
@@ -29,14 +29,10 @@ NOT_IN_GRAPH = (
 )
 
 _numbers = itertools.count()
-_FLOATS = frozenset([np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64), BFLOAT16])
-# MXNet gives gradients to whole-number arrays too (rounded to their type).
-_NUMBERS = _FLOATS | {np.dtype(kind) for kind in (np.int8, np.uint8, np.int32, np.int64)}
-
 
 def is_number(dtype: Any) -> bool:
     """True for the types that MXNet gives gradients to: all but truth values."""
-    return dtype in _NUMBERS
+    return dtype in NUMBERS
 
 
 @final
@@ -73,7 +69,7 @@ class Node:
     def __init__(
         self, kernel: Kernel | None, values: Sequence[Any], parents: Sequence[Leaf | Entry | None],
         outputs: Sequence[tuple[tuple[int, ...], Any]], on_host: bool, pullback: Any = None,
-        python: Callable[..., Any] | None = None, zero: bool = False,
+        python: Callable[..., Any] | None = None, zero: bool = False, plan: Any = None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.values = values
@@ -84,24 +80,29 @@ class Node:
         self.python = python
         self.number = next(_numbers)
         self.dead = False
-        # Of a call that was put off: what its kernel knows of such calls.
-        self.plan: Any = None
+        # What its kernel knows of such calls.
+        self.plan = plan
         # The call passes no gradient: what lies before it gets zeros, without a walk through its backward.
         self.zero = zero
-        self.wanted = () if zero else wanted_inputs(values, parents, pullback is not None)
+        if zero:
+            self.wanted: tuple[int, ...] = ()
+        elif plan is not None and pullback is None:
+            self.wanted = tuple([index for index in plan.numbers if parents[index] is not None])
+        else:
+            self.wanted = wanted_inputs(values, parents, pullback is not None)
 
 
 def wanted_inputs(values: Sequence[Any], parents: Sequence[Any], floats_only: bool = True) -> tuple[int, ...]:
     """The inputs that a gradient should flow to: recorded ones that hold numbers (for a pullback: floats)."""
-    kinds = _FLOATS if floats_only else _NUMBERS
+    kinds = FLOATS if floats_only else NUMBERS
     return tuple([i for i, p in enumerate(parents) if p is not None and values[i].dtype in kinds])
 
 
 def follows(node: Node, dtype: Any) -> bool:
     """Whether a result of this type is on the tape: whole numbers only where they come from such, or from a cast."""
-    if dtype in _FLOATS or node.zero or (node.kernel is not None and node.kernel.on_whole == "pass"):
+    if dtype in FLOATS or node.zero or (node.kernel is not None and node.kernel.on_whole == "pass"):
         return True
-    return any(node.values[i].dtype not in _FLOATS for i in node.wanted)
+    return any(node.values[i].dtype not in FLOATS for i in node.wanted)
 
 
 class Tracked:
@@ -171,9 +172,10 @@ def walk(
         number = -heapq.heappop(order)
         node, gradients = pending.pop(number)
         structure, count = hash((structure, id(node.kernel))), count + 1
-        for index, gradient in enumerate(gradients):
-            if gradient is not None and (number, index) in wanted_keys:
-                found[(number, index)] = gradient
+        if wanted_keys:
+            for index, gradient in enumerate(gradients):
+                if gradient is not None and (number, index) in wanted_keys:
+                    found[(number, index)] = gradient
         if not retain_graph:
             visited.append(node)
         parents, wanted = node.parents, node.wanted
@@ -186,7 +188,15 @@ def walk(
             watch.backward(node, pulled)
         for index, gradient in zip(wanted, pulled):
             parent = parents[index]
-            if gradient is not None and parent is not None:
+            if gradient is None or parent is None:
+                continue
+            if type(parent) is Entry and parent.node.number not in pending and not parent.node.dead:
+                before = parent.node  # the usual case of ``send``
+                slots: list[Tracked | None] = [None] * len(before.outputs)
+                slots[parent.index] = gradient
+                pending[before.number] = (before, slots)
+                heapq.heappush(order, -before.number)
+            else:
                 send(parent, gradient, node.on_host)
     lazy.eager.seen(structure, count)
     if blocked:
@@ -225,7 +235,10 @@ def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Se
             for i, g in enumerate(gradients)
         )
         return [Tracked(value) for value in apply_pullback(node.pullback, heads)]
-    present = tuple([i for i, g in enumerate(gradients) if g is not None and outputs[i][1] in _NUMBERS])
+    if len(gradients) == 1:
+        present = (0,) if outputs[0][1] in NUMBERS else ()  # a node is met because it has a gradient
+    else:
+        present = tuple([i for i, g in enumerate(gradients) if g is not None and outputs[i][1] in NUMBERS])
     if not present:
         return [None] * len(node.wanted)
     assert node.kernel is not None
@@ -233,14 +246,21 @@ def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Se
     if not create_graph:
         heads = [gradients[i].value for i in present]  # type: ignore[union-attr]
         operands = [*values, *heads]
-        if node.plan is not None and modes.tracer is None and not recorder.on:
-            found = node.plan.backwards.get((node.wanted, present))
-            if found is None:
-                kernel = node.kernel.backward(node.wanted, present, len(values))
-                found = node.plan.backwards[node.wanted, present] = (kernel, kernel.structs_of(operands))
-            usual = all([head.dtype == outputs[i][1] for i, head in zip(present, heads)])
-            if usual and any(map(lazy.waits, operands)):
-                return [Tracked(value) for value in lazy.put_off(found[0], operands, found[1])]
+        plan = node.plan
+        if plan is not None and modes.tracer is None and not recorder.on:
+            for index, head in zip(present, heads):
+                if head.dtype != outputs[index][1] or head.shape != outputs[index][0]:
+                    break
+            else:
+                found = plan.backwards.get((node.wanted, present))
+                if found is None:
+                    kernel = node.kernel.backward(node.wanted, present, len(values))
+                    found = plan.backwards[node.wanted, present] = (kernel, kernel.planned(operands))
+                kernel, plan = found
+                return [
+                    Tracked(value)
+                    for value in kernel.run_planned(plan, operands, node.on_host, None, lazy.eager.on)
+                ]
     kernel = node.kernel.backward(node.wanted, present, len(values))
     if not create_graph:
         return [Tracked(value) for value in kernel.run(operands, node.on_host, None, lazy.eager.on)]
@@ -249,7 +269,7 @@ def _pull(node: Node, gradients: list[Tracked | None], create_graph: bool) -> Se
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any, on_host: bool) -> Any:
-    if dtype not in _FLOATS:
+    if dtype not in FLOATS:
         return np.zeros(shape, _float0())
     return np.zeros(shape, dtype) if on_host else jnp.zeros(shape, dtype)
 

@@ -152,8 +152,7 @@ class CachedGraph:
                 results, pullback = kernel.with_pullback(values, wanted_inputs(values, parents), count)
             results = self._checked(lowered, kernel, values, results)
             outputs = [(result.shape, result.dtype) for result in results[:count]]
-            node = Node(kernel, values, parents, outputs, ctx.is_host, pullback)
-            node.plan = plan
+            node = Node(kernel, values, parents, outputs, ctx.is_host, pullback, plan=plan)
         if self.auxiliary and modes.training:
             for handle, value in zip(handles[len(self.arguments) :], results[count:]):
                 commit(handle, value)

@@ -175,7 +175,7 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         ctx = _context_of(given.pop("ctx", None), out)
     call = find_call(op, given, names, arity)
     on_host = ctx.is_host
-    values = [handle._raw for handle in inputs]
+    values = [handle._cell.value if handle._view is None else handle._raw for handle in inputs]
     fault = None
     if call.check is not None:
         values = [lazy.force(value) for value in values]
@@ -196,7 +196,7 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         parents = [handle._entry for handle in inputs]
         if not any(parents):
             parents = None
-    pullback = None
+    pullback = plan = None
     if fault is not None:
         results = kernel.fail(fault, values)
     elif (
@@ -217,7 +217,12 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
             defer = joining.on
         else:
             defer = False
-        results = kernel.run(values, on_host, None if arity or on_host else ctx.jax_device, defer)
+        device = None if arity or on_host else ctx.jax_device
+        plan = kernel.lookup(values)
+        if plan is None:
+            results = kernel.run(values, on_host, device, defer)
+        else:
+            results = kernel.run_planned(plan, values, on_host, device, defer)
     if on_host and np.ndarray in map(type, values) and results and type(results[0]) is not np.ndarray:
         call.returning.upload(values, [handle._cell for handle in inputs])
     if call.verify is not None and fault is None:
@@ -233,9 +238,13 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
     node = None
     if parents is not None:
         parents += [None] * (len(values) - len(parents))
-        outputs = [(r.shape, r.dtype) for r in results]
+        outputs = None if plan is None else plan.results
+        if outputs is None:
+            outputs = [(r.shape, r.dtype) for r in results]
+            if plan is not None and not kernel.host:
+                plan.results = outputs
         if call.differentiable:
-            node = Node(kernel, values, parents, outputs, on_host, pullback)
+            node = Node(kernel, values, parents, outputs, on_host, pullback, plan=plan)
         else:
             node = Node(None, (), parents, outputs, on_host, zero=True)
     if modes.watch is not None:

@@ -165,11 +165,10 @@ class NDArray(NDArrayBase):
             if type(own) is tape.Entry and own.node.dead:
                 own = self._own = self._leaf or own
             return None if own is DETACHED else own
-        entry = self._cell.entry
-        if entry is None:
-            return None
-        entry = _live(self._cell)
-        view = self._view
+        cell, view = self._cell, self._view
+        entry = cell.entry
+        if type(entry) is tape.Entry and entry.node.dead:
+            entry = _live(cell)
         if entry is None or view is None:
             return entry
         try:
@@ -178,7 +177,6 @@ class NDArray(NDArrayBase):
                 return mine
         except AttributeError:
             pass
-        cell = self._cell
         kernel = _views.reader(view[1])
         values = (cell.value, np.array(view[0], np.int64))
         node = tape.Node(kernel, values, (entry, None), [(view[1], cell.value.dtype)], cell.ctx.is_host)
