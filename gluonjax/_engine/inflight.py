@@ -15,6 +15,11 @@ from gluonjax._base.errors import MXNetError
 
 # Launches that may be outstanding before a new one waits for the oldest (loops that never read a value).
 RUN_AHEAD = 256
+# On a CPU more outstanding results than this do not get computed sooner, but each in fresh memory instead of that of
+# one that is no longer needed (products of 1024 x 1024: 12.4 ms instead of 10.8), and loops would fill the memory.
+MOST_BYTES = 1 << 24
+# Fewer bytes than this are not counted.
+WORTH_COUNTING = MOST_BYTES // RUN_AHEAD
 
 _launched: collections.deque[jax.Array] = collections.deque()
 
@@ -80,14 +85,19 @@ def note(results: tuple[Any, ...]) -> None:
     """
     if not results or isinstance(results[-1], Tracer):
         return
-    _launched.append(results[-1])
+    last = results[-1]
+    _launched.append(last)
+    ahead = RUN_AHEAD
+    bytes_each = math.prod(last.shape) * last.dtype.itemsize
+    if bytes_each > WORTH_COUNTING and jax.default_backend() == "cpu":
+        ahead = max(2, MOST_BYTES // bytes_each)
     try:
         # Launches mostly finish in order: two looks at a launch keep the queue short.
         for _ in range(2):
             if not _is_over(_launched[0]):
                 break
             _launched.popleft()
-        if len(_launched) > RUN_AHEAD:
+        while len(_launched) > ahead:
             oldest = _launched.popleft()
             if not oldest.is_deleted():
                 jax.block_until_ready(oldest)
