@@ -241,6 +241,13 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
     if modes.watch is not None:
         modes.watch.forward(op.name, values, results, node)
     if out is not None:
+        if node is None and type(out) is cls and out._view is None and len(results) == 1:
+            cell, value = out._cell, results[0]
+            old = cell.value
+            if value.shape == old.shape and value.dtype == old.dtype:
+                cell.value = value
+                cell.version += 1
+                return out
         return _write_out(op, out, results, node)
     if len(results) == 1:
         return new_handle(cls, results[0], ctx, node, 0)
