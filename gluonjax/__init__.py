@@ -24,7 +24,7 @@ from typing import Any as _Any
 
 from gluonjax._base.collection import postponed as _postponed
 
-# JAX's modules are a large heap, and this import allocates enough to have it searched for garbage: 40 ms.
+# JAX and this package make hundreds of thousands of objects that stay; searching them for garbage takes 130 ms.
 with _postponed():
     from gluonjax._base.errors import MXNetError
     from gluonjax._ops import registry as _registry

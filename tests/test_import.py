@@ -60,6 +60,22 @@ def test_the_garbage_collector_stays_as_it_was():
     thresholds = ", ".join(map(str, gc.get_threshold()))
     assert run(code % ("gc.enable", thresholds)) == "True 0 True\n"
     assert run(code % ("gc.disable", thresholds)) == "False 0 True\n"
+    code = """
+import gc, weakref
+class Node:
+    pass
+node, frozen = Node(), Node()
+node.self, seen = node, weakref.ref(node)
+gc.freeze()
+before = gc.get_freeze_count()
+import gluonjax
+print(0 < gc.get_freeze_count() <= before)
+gc.unfreeze()
+del node
+gc.collect()
+print(seen() is None)
+"""
+    assert run(code) == "True\nTrue\n"
 
 
 def test_operator_functions_are_made_when_they_are_looked_at():
