@@ -28,7 +28,7 @@ def operator_function(name: str) -> Callable[..., Any]:
     """The function ``nd.<name>``; the same object at every call."""
     found = _functions.get(name)
     if found is None:
-        found = _functions[name] = make_function(registry.get(name), name, NDArray)
+        found = _functions.setdefault(name, make_function(registry.get(name), name, NDArray))
     return found
 
 
