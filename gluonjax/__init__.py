@@ -22,13 +22,17 @@ import importlib as _importlib
 import os as _os
 from typing import Any as _Any
 
-from gluonjax._base.errors import MXNetError
-from gluonjax._ops import registry as _registry
+from gluonjax._base.collection import postponed as _postponed
 
-_registry.load_all()
+# JAX and this package make hundreds of thousands of objects that stay; searching them for garbage takes 130 ms.
+with _postponed():
+    from gluonjax._base.errors import MXNetError
+    from gluonjax._ops import registry as _registry
 
-from gluonjax import base, context  # noqa: E402
-from gluonjax.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus, num_tpus, tpu  # noqa: E402
+    _registry.load_all()
+
+    from gluonjax import base, context
+    from gluonjax.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus, num_tpus, tpu
 
 # MXNet's version: scripts compare it.
 __version__ = "1.9.1"

@@ -102,10 +102,19 @@ def function_text(op: OpDef, name: str, cls: str) -> str:
     return f'def {name}(\n{rows}) -> {result_text(op, cls)}:\n    """{first}"""\n    ...\n'
 
 
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """A module's statements, those of its ``with`` blocks among them."""
+    for node in body:
+        if isinstance(node, ast.With):
+            yield from _statements(node.body)
+        else:
+            yield node
+
+
 def _own_statements(source: pathlib.Path) -> tuple[list[str], list[str], set[str]]:
     """Imports (as re-exports), other definitions, and their names, of a module as it is written."""
     imports, others, names = [], [], set()
-    for node in ast.parse(source.read_text()).body:
+    for node in _statements(ast.parse(source.read_text()).body):
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             parts = []
             for alias in node.names:

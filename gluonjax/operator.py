@@ -165,7 +165,7 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
 
 def get_all_registered_operators() -> list[str]:
     """Every name under which a built-in operator can be called."""
-    return [name for name, _ in registry.items()]
+    return list(registry.names())
 
 
 def _default_text(shown: str, choice: bool) -> str:

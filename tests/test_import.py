@@ -5,6 +5,7 @@ Everything here runs in a process of its own, because imports happen once.
 
 from __future__ import annotations
 
+import gc
 import os
 import pathlib
 import subprocess
@@ -52,6 +53,62 @@ jax.config.update("jax_num_cpu_devices", 3)
 print(len(jax.devices("cpu")))
 """
     assert run(code) == "3\n"
+
+
+def test_the_garbage_collector_stays_as_it_was():
+    code = "import gc\n%s()\nimport gluonjax\nprint(gc.isenabled(), gc.get_freeze_count(), gc.get_threshold() == (%s))"
+    thresholds = ", ".join(map(str, gc.get_threshold()))
+    assert run(code % ("gc.enable", thresholds)) == "True 0 True\n"
+    assert run(code % ("gc.disable", thresholds)) == "False 0 True\n"
+    code = """
+import gc, weakref
+class Node:
+    pass
+node, frozen = Node(), Node()
+node.self, seen = node, weakref.ref(node)
+gc.freeze()
+before = gc.get_freeze_count()
+import gluonjax
+print(0 < gc.get_freeze_count() <= before)
+gc.unfreeze()
+del node
+gc.collect()
+print(seen() is None)
+"""
+    assert run(code) == "True\nTrue\n"
+
+
+def test_operator_functions_are_made_when_they_are_looked_at():
+    code = """
+import types
+import gluonjax as mx
+content = types.ModuleType.__dict__["__dict__"].__get__
+before = [len(content(module)) for module in (mx.nd, mx.nd.contrib)]
+print("relu" in content(mx.nd), mx.nd.relu is mx.nd.op.relu is mx.nd.relu, "sigmoid" in content(mx.nd))
+print([len(content(module)) for module in (mx.nd, mx.nd.contrib)] == [before[0] + 1, before[1]])
+print(mx.nd.relu.__doc__.splitlines()[0][-1], "data" in mx.nd.relu.__signature__.parameters)
+print(hasattr(mx.nd, "no_such_operator"), {"relu", "sigmoid", "zeros"} <= set(dir(mx.nd)))
+print(len(content(mx.nd)) > before[0] + 200, "box_nms" in vars(mx.nd.contrib))
+print(mx.nd._internal._plus_scalar.__name__, mx.nd._internal._contrib_box_nms.__name__)
+"""
+    assert run(code).splitlines() == [
+        "False True False", "True", ". True", "False True", "True True", "_plus_scalar _contrib_box_nms",
+    ]  # fmt: skip
+
+
+def test_a_star_import_takes_every_operator():
+    names = "{'relu', 'zeros', 'Convolution'} <= set(globals())"
+    assert run(f"from gluonjax.ndarray import *\nprint({names}, relu(zeros(2)).shape)") == "True (2,)\n"
+
+
+def test_operator_methods_are_made_when_they_are_looked_at():
+    code = """
+import gluonjax as mx
+made = mx.nd.NDArray.relu
+print(made is mx.nd.NDArray.relu, made.__name__, made.__doc__.startswith("``mx.nd.relu(self, ...)``"))
+print(mx.nd.array([-1, 2]).relu().asnumpy().tolist(), mx.np.array([-1.0, 4.0]).clip(0, 2).tolist())
+"""
+    assert run(code) == "True relu True\n[0.0, 2.0] [0.0, 2.0]\n"
 
 
 def test_every_name_of_the_package_resolves():

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import jax
-from jax.extend.core import get_opaque_trace_state
 
 from gluonjax._base.errors import MXNetError
 
@@ -26,21 +25,26 @@ _CPU_OPTIONS: dict[str, Any] = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY
 _DETERMINISTIC: dict[str, Any] = {"xla_gpu_deterministic_ops": True}
 
 
-def _state_outside_of_traces() -> Any:
-    """JAX's trace state where nothing is traced: that of a fresh thread, even if this import is being traced."""
+@functools.cache
+def _trace_state() -> tuple[Callable[[], Any], Any]:
+    """The function that tells JAX's trace state, and what it tells where nothing is traced.
+
+    The latter is a fresh thread's state, even if this call is being traced. Found when it is first needed, because
+    ``jax.extend`` takes 20 ms to import.
+    """
+    from jax.extend.core import get_opaque_trace_state
+
     states: list[Any] = []
     thread = threading.Thread(target=lambda: states.append(get_opaque_trace_state()))
     thread.start()
     thread.join()
-    return states[0]
-
-
-_OUTSIDE = _state_outside_of_traces()
+    return get_opaque_trace_state, states[0]
 
 
 def inside_of_a_trace() -> bool:
     """Whether what JAX runs now becomes part of a traced program."""
-    return get_opaque_trace_state() != _OUTSIDE
+    state, outside = _trace_state()
+    return state() != outside
 
 
 @contextlib.contextmanager

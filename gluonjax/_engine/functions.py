@@ -57,12 +57,12 @@ Place = Callable[[str], tuple[str, str]]
 
 def names_in(space: str, place: Place = namespace_of) -> dict[str, str]:
     """Public name -> registered name of the functions of a namespace."""
-    return _names_in(space, place, len(tuple(registry.items())))
+    return _names_in(space, place, len(registry.names()))
 
 
 @functools.cache
 def _names_in(space: str, place: Place, registered: int) -> dict[str, str]:
-    places = ((name, place(name)) for name, _ in registry.items())
+    places = ((name, place(name)) for name in registry.names())
     return {short: name for name, (where, short) in places if where == space}
 
 

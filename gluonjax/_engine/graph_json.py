@@ -157,8 +157,7 @@ def _check_operators(data: Mapping[str, Any]) -> None:
     if len(unknown) == 1:
         registry.get(*unknown)
     if unknown:
-        known = [name for name, _ in registry.items()]
-        listed = ", ".join(f"'{name}'{did_you_mean(name, known).replace(';', ' -')}" for name in unknown)
+        listed = ", ".join(f"'{name}'{did_you_mean(name, registry.names()).replace(';', ' -')}" for name in unknown)
         raise MXNetError(f"load_json: Cannot find {len(unknown)} operators of this symbol: {listed}")
 
 

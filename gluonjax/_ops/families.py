@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.opdef import OnWhole, check, operator
 from gluonjax._ops.rules import same_shape
 
+_signatures: dict[tuple[types.CodeType, tuple[str, ...]], inspect.Signature] = {}
 FLOAT32, FLOAT64, INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 
 
@@ -221,13 +223,16 @@ def _bind(
     apply: Callable[..., Array], row: Row, names: tuple[str, ...], arguments: str
 ) -> Callable[..., Array]:
     """Fix the row, and give the function the name, docstring and signature that the registry reads."""
-    signature = inspect.signature(apply)
 
     def call(*arrays: Array, **attributes: Any) -> Array:
         return apply(*arrays, _row=row, **attributes)
 
-    kept = [parameter for parameter in signature.parameters.values() if parameter.name in names]
-    call.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    known = (apply.__code__, names)  # the rows of a table share it
+    if known not in _signatures:
+        signature = inspect.signature(apply)
+        kept = [parameter for parameter in signature.parameters.values() if parameter.name in names]
+        _signatures[known] = signature.replace(parameters=kept)
+    call.__signature__ = _signatures[known]  # type: ignore[attr-defined]
     call.__annotations__ = {k: v for k, v in apply.__annotations__.items() if k in names or k == "return"}
     call.__name__ = call.__qualname__ = row.name
     call.__doc__ = f"{row.doc}\n\nArgs:\n    {arguments}\n"

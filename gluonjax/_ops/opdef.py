@@ -385,16 +385,17 @@ def operator(
     from gluonjax._ops import registry  # registry imports OpDef for its types
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        op = _read_signature(
-            name, fn, aliases=aliases, variadic=variadic, outputs=outputs, visible=visible, active=active_inputs,
-            mutates=mutates,
+        # Reading signatures of hundreds of functions takes a while; a program uses few of them.
+        read = functools.partial(
+            _read_signature, name, fn, aliases=aliases, variadic=variadic, outputs=outputs, visible=visible,
+            active=active_inputs, mutates=mutates,
             rest=dict(param_shapes=param_shapes, unify=unify, grad=grad, host=host, heavy=heavy, bodies=bodies,
                       on_whole=on_whole,
                       unlisted=frozenset(unlisted),
                       dtypes={"same": same_dtypes, "free": free_dtypes}.get(dtypes, dtypes)  # type: ignore[arg-type]
                       , variable_attrs=variable_attrs or {}),
         )  # fmt: skip
-        registry.add(op)
+        registry.announce((name, *aliases), read)
         return fn
 
     return register

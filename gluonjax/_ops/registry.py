@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
 from gluonjax._base.errors import MXNetError, did_you_mean
 from gluonjax._ops.opdef import OpDef
 
-_by_name: dict[str, OpDef] = {}
+
+class _Announced:
+    """An operator whose definition is read when somebody asks for it."""
+
+    __slots__ = ("names", "op", "read")
+
+    def __init__(self, names: tuple[str, ...], read: Callable[[], OpDef]) -> None:
+        self.names = names
+        self.read = read
+        self.op: OpDef | None = None
+
+
+_by_name: dict[str, OpDef | _Announced] = {}
+_reading = threading.RLock()
 
 # Modules whose import registers operators, in the order a reader meets them.
 FAMILIES = (
@@ -24,33 +38,61 @@ FAMILIES = (
 
 def add(op: OpDef) -> None:
     """Enter an operator under its name and aliases. Raises TypeError where a name is taken."""
-    for name in (op.name, *op.aliases):
+    _enter((op.name, *op.aliases), op)
+
+
+def announce(names: tuple[str, ...], read: Callable[[], OpDef]) -> None:
+    """Like ``add`` (the operator's own name is the first), but the definition is read at its first use."""
+    _enter(names, _Announced(names, read))
+
+
+def _enter(names: tuple[str, ...], entry: OpDef | _Announced) -> None:
+    for name in names:
         if name in _by_name:
-            raise TypeError(f"operator name {name!r} is registered twice: {_by_name[name].name} and {op.name}")
-        _by_name[name] = op
+            taken = _by_name[name]
+            holder = taken.names[0] if isinstance(taken, _Announced) else taken.name
+            raise TypeError(f"operator name {name!r} is registered twice: {holder} and {names[0]}")
+        _by_name[name] = entry
+
+
+def _read(entry: _Announced) -> OpDef:
+    """The definition; the same object whichever thread asks first, because programs are kept by it."""
+    with _reading:
+        if entry.op is None:
+            entry.op = entry.read()
+            for name in entry.names:
+                if _by_name.get(name) is entry:
+                    _by_name[name] = entry.op
+        return entry.op
 
 
 def find(name: str) -> OpDef | None:
     """The operator of that name or alias, or None."""
-    return _by_name.get(name)
+    op = _by_name.get(name)
+    return _read(op) if isinstance(op, _Announced) else op
 
 
 def get(name: str) -> OpDef:
     """The operator of that name or alias. Raises MXNetError with a suggestion where there is none."""
-    op = _by_name.get(name)
+    op = find(name)
     if op is None:
         raise MXNetError(f"Cannot find operator '{name}'{did_you_mean(name, _by_name)}")
     return op
 
 
+def names() -> tuple[str, ...]:
+    """Every accepted name, aliases among them."""
+    return tuple(_by_name)
+
+
 def items() -> Iterator[tuple[str, OpDef]]:
     """Every accepted name with its operator."""
-    return iter(tuple(_by_name.items()))
+    return ((name, get(name)) for name in names())
 
 
 def operators() -> list[OpDef]:
     """Every operator once, by its own name."""
-    return [op for name, op in _by_name.items() if op.name == name]
+    return [op for name, op in items() if op.name == name]
 
 
 def load_all() -> None:

@@ -144,7 +144,14 @@ def _method(cls: Any, method: str, ops: Operators, swapped: bool) -> Any:
 
 
 def _in_place(cls: Any, method: str, ops: Operators) -> Any:
+    arrays, scalar = ops.arrays, ops.scalar
+
     def call(self: Any, other: Any) -> Any:
+        kind = type(other)
+        if kind is cls:
+            return run_operator(arrays, (self, other), {}, self, cls)
+        if kind is float or kind is int:
+            return run_operator(scalar, (self,), {"scalar": float(other)}, self, cls)
         return binary(ops, self, other, False, self, cls)
 
     call.__name__ = method

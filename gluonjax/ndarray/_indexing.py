@@ -27,6 +27,10 @@ BOOLEAN_IN_LEGACY = (
 )
 
 
+# Up to this one, every way of making a float32 or float64 of a number gives the same, and none overflows.
+EXACT = 1 << 24
+
+
 class Basic(NamedTuple):
     """A basic key: where it starts on each axis, how many it takes, at which step, and the resulting shape."""
 
@@ -38,6 +42,11 @@ class Basic(NamedTuple):
 
 def row(array: Any, index: int) -> Any:
     """``array[index]`` as a view."""
+    return array._share(*_place_of_row(array, index))
+
+
+def _place_of_row(array: Any, index: int) -> tuple[int, tuple[int, ...]]:
+    """Where ``array[index]`` begins in the array, and its shape."""
     shape = array.shape
     if not shape:
         raise OutOfBoundsError("too many indices (1) for array with 0 dimensions")
@@ -49,15 +58,19 @@ def row(array: Any, index: int) -> Any:
     rest = shape[1:]
     if not rest and not _zero_dim(array):
         rest = (1,)
-    return array._share(index * math.prod(shape[1:]), rest)
+    return index * math.prod(rest), rest
 
 
 def rows(array: Any, key: slice) -> Any:
     """``array[start:stop]`` as a view."""
+    return array._share(*_place_of_rows(array, key))
+
+
+def _place_of_rows(array: Any, key: slice) -> tuple[int, tuple[int, ...]]:
+    """Where ``array[start:stop]`` begins in the array, and its shape."""
     shape = array.shape
     start, stop, _ = key.indices(shape[0])
-    count = max(stop - start, 0)
-    return array._share(start * math.prod(shape[1:]), (count, *shape[1:]))
+    return start * math.prod(shape[1:]), (max(stop - start, 0), *shape[1:])
 
 
 def get(array: Any, key: Any) -> Any:
@@ -78,7 +91,15 @@ def get(array: Any, key: Any) -> Any:
 
 def put(array: Any, key: Any, value: Any) -> None:
     """``array[key] = value``."""
-    if type(key) is slice and key == slice(None):
+    kind = type(key)
+    if not modes.recording:
+        if kind is int:
+            _put_range(array, key, *_place_of_row(array, key), value)
+            return
+        if kind is slice and key.step is None and array.shape and _plain(key):
+            _put_range(array, key, *_place_of_rows(array, key), value)
+            return
+    if kind is slice and key == slice(None):
         _assign(array, value, array.shape)
         return
     expanded = _expand(array, key)
@@ -465,6 +486,29 @@ def _broadcaster(shape: tuple[int, ...]) -> Kernel:
         return (jnp.broadcast_to(value.reshape(value.shape[max(0, value.ndim - len(shape)) :]), shape),)
 
     return Kernel("broadcast_to", broadcast)
+
+
+def _put_range(array: Any, key: Any, offset: int, shape: tuple[int, ...], value: Any) -> None:
+    """``array[key] = value`` for a row or consecutive rows, where nothing is recorded."""
+    if 0 in shape:
+        return
+    kind = type(value)
+    if (kind is int or kind is float) and -EXACT <= value <= EXACT:
+        cell = array._cell
+        base = cell.value
+        if type(base) is np.ndarray and (
+            base.dtype.char in "fd" or (kind is int and 0 <= value <= 127 and base.dtype.kind in "iu")
+        ):
+            changed = base.copy() if math.prod(shape) < base.size else np.empty(base.shape, base.dtype)
+            if array._view is None:
+                changed[key] = value
+            else:
+                start = array._view[0] + offset
+                changed.reshape(-1)[start : start + math.prod(shape)] = value
+            cell.value = changed
+            cell.version += 1
+            return
+    _assign(array if shape == array.shape else array._share(offset, shape), value, shape)
 
 
 def _assign(target: Any, value: Any, shape: tuple[int, ...]) -> None:

@@ -18,10 +18,22 @@ NAMES = (
 
 def install(cls: Any) -> None:
     """Give a handle class its operator methods."""
+    offered = set(registry.names())
     for name in NAMES:
-        op = registry.find(name)
-        if op is not None and name not in cls.__dict__:
-            setattr(cls, name, _method(make_function(op, name, cls), name))
+        if name in offered and name not in cls.__dict__:
+            setattr(cls, name, _Method(name, cls))
+
+
+class _Method:
+    """A method that takes its own place when it is first asked for."""
+
+    def __init__(self, name: str, cls: Any) -> None:
+        self._name, self._cls = name, cls
+
+    def __get__(self, handle: Any, owner: Any = None) -> Any:
+        method = _method(make_function(registry.get(self._name), self._name, self._cls), self._name)
+        setattr(self._cls, self._name, method)
+        return method.__get__(handle, owner)
 
 
 def _method(function: Any, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ from gluonjax._base.errors import OperatorError
 from gluonjax._engine.functions import documentation_of, namespace_of, signature_of, sort_arguments
 from gluonjax._ops import registry
 from gluonjax._ops.opdef import OpDef
+from gluonjax.ndarray import _namespaces
 from gluonjax.ndarray._custom import Custom
 from gluonjax.ndarray._invoke import NULL, run_operator
 from gluonjax.ndarray.ndarray import NDArray
@@ -26,7 +28,7 @@ def operator_function(name: str) -> Callable[..., Any]:
     """The function ``nd.<name>``; the same object at every call."""
     found = _functions.get(name)
     if found is None:
-        found = _functions[name] = make_function(registry.get(name), name, NDArray)
+        found = _functions.setdefault(name, make_function(registry.get(name), name, NDArray))
     return found
 
 
@@ -102,16 +104,23 @@ def _drop_unused(op: OpDef, slots: list[Any], given: dict[str, Any]) -> list[Any
 
 
 def install(namespaces: dict[str, ModuleType], main: ModuleType) -> None:
-    """Put every registered name into its namespace; names a module defines itself stay."""
-    for name, op in registry.items():
-        namespace, short = namespace_of(name)
-        function = operator_function(name)
-        module = namespaces.get(namespace)
-        if module is not None and not hasattr(module, short):
-            setattr(module, short, function)
-        if namespace == "op" and not hasattr(main, name):
-            setattr(main, name, function)
-        if namespace != "op" and (internal := namespaces.get("_internal")) is not None:
-            if not hasattr(internal, name):
-                setattr(internal, name, function)
-        del op
+    """Let every registered name be found in its namespace; names a module defines itself stay."""
+    for space, module in namespaces.items():
+        _namespaces.install(module, functools.partial(_internal_names if space == "_internal" else _names, space),
+                            operator_function)  # fmt: skip
+    _namespaces.install(main, functools.partial(_names, "op"), operator_function)
+
+
+def _names(space: str) -> dict[str, str]:
+    """{name in a namespace: registered name}; of two with one name the first counts."""
+    found: dict[str, str] = {}
+    for name in registry.names():
+        where, short = namespace_of(name)
+        if where == space:
+            found.setdefault(short, name)
+    return found
+
+
+def _internal_names(space: str) -> dict[str, str]:
+    """``_internal`` has its own and, by their registered names, those of the other namespaces."""
+    return {name: name for name in registry.names() if namespace_of(name)[0] != "op"}

@@ -91,6 +91,7 @@ def _seed(value: int) -> None:
 
 def _load(source: Any, indices: Any, in_modes: dict[str, bool]) -> bytes:
     from gluonjax._base.scopes import mode
+    from gluonjax.gluon.data._gather import load
     from gluonjax.gluon.data._messages import CannotSend, packed
 
     try:
@@ -98,7 +99,7 @@ def _load(source: Any, indices: Any, in_modes: dict[str, bool]) -> bytes:
             raise source
         dataset, batchify = source
         with mode(**in_modes):
-            batch = batchify([dataset[index] for index in indices])
+            batch = load(dataset, indices, batchify)
         return packed((True, batch))[0]
     except Exception as error:
         text = traceback.format_exc()

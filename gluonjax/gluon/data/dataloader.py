@@ -16,6 +16,7 @@ import numpy as np
 from gluonjax import ndarray as nd
 from gluonjax._base.devices import Context
 from gluonjax.gluon._errors import ArgumentError
+from gluonjax.gluon.data import _gather
 from gluonjax.gluon.data._messages import CannotSend
 from gluonjax.gluon.data._pool import Source
 from gluonjax.gluon.data._queues import ConnectionWrapper as ConnectionWrapper
@@ -33,6 +34,7 @@ from gluonjax.gluon.data.sampler import BatchSampler, RandomSampler, Sampler, Se
 from gluonjax.ndarray import NDArray
 
 
+@_gather.stacks
 def default_batchify_fn(data: Sequence[Any]) -> Any:
     """Stack samples into a batch; tuples are batched part by part.
 
@@ -54,6 +56,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     return nd.array(values, dtype=values.dtype)
 
 
+@_gather.stacks
 def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
     """What workers batch with; the same as ``default_batchify_fn``."""
     return default_batchify_fn(data)
@@ -108,7 +111,7 @@ class DataLoader:
             self.refresh()
 
     def _load(self, indices: Sequence[int]) -> Any:
-        return self._batchify_fn([self._dataset[index] for index in indices])
+        return _gather.load(self._dataset, indices, self._batchify_fn)
 
     def _deliver(self, batch: Any) -> Any:
         return move(batch, Context("cpu_pinned", self._pin_device_id)) if self._pin_memory else batch
