@@ -25,7 +25,8 @@ from gluonjax._engine.lower import Lowered, lower
 from gluonjax._engine.merge import merge_equal
 from gluonjax._engine.op_by_op import OpByOp
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import Kernel, Pullback, apply_pullback
+from gluonjax._engine.pullback import Pullback, apply_pullback
+from gluonjax._engine.run import Kernel
 from gluonjax._engine.tape import is_number
 from gluonjax._executor_monitor import Watch, values_of
 from gluonjax._ops.opdef import zero_grad

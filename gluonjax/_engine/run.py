@@ -24,6 +24,7 @@ from gluonjax._engine import inflight, lazy
 from gluonjax._engine.compile import Jitted
 from gluonjax._engine.lazy import Lazy
 from gluonjax._engine.profile import recorder
+from gluonjax._engine.pullback import Pullback, backward_of, forward_with_pullback, with_doubles
 from gluonjax._ops.opdef import OnWhole
 
 ndarray = np.ndarray
@@ -168,7 +169,7 @@ class Kernel:
         # Of a backward: the inputs that get gradients, the results that have head gradients, the number of inputs.
         self.pulls: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
         self.data_inputs = data_inputs
-        self.on_whole = on_whole
+        self.on_whole: OnWhole = on_whole
         self.steady = steady
         self._plans: dict[Any, _Plan] = {}
         self._backwards: dict[Any, Kernel] = {}
@@ -486,37 +487,7 @@ class Kernel:
         key = (wanted, present, arity)
         found = self._backwards.get(key)
         if found is None:
-            fn, data_inputs, on_whole = self.fn, self.data_inputs, self.on_whole
-            # Operators with a gradient rule of their own: the rule itself, without differentiating around it.
-            by_rule = getattr(fn, "pull", None)
-
-            def pull(*values: Any) -> tuple[Any, ...]:
-                if on_whole == "pass":
-                    return (values[1].astype(values[0].dtype),)
-                if on_whole == "zero" and any(_is_whole(values[index]) for index in wanted):
-                    return tuple(values[index] * 0 for index in wanted)
-                inputs, heads = values[:arity], values[arity:]
-                dtypes = [getattr(inputs[index], "dtype", None) for index in wanted]
-                if any(_is_whole(value) for value in (*heads, *(inputs[index] for index in wanted))):
-                    inputs = _in_floating_point(inputs[:data_inputs]) + tuple(inputs[len(inputs[:data_inputs]) :])
-                    heads = _in_floating_point(heads)
-
-                given = None if by_rule is None else by_rule(inputs, heads)
-                if given is not None:
-                    found = ((given[index], dtype) for index, dtype in zip(wanted, dtypes))
-                    return tuple(g if g.dtype == d else g.astype(d) for g, d in found)
-
-                def of_wanted(*some: Any) -> tuple[Any, ...]:
-                    full = list(inputs)
-                    for index, value in zip(wanted, some):
-                        full[index] = value
-                    results = fn(*full)
-                    return tuple(results[index] for index in present)
-
-                outputs, pullback = jax.vjp(of_wanted, *(inputs[index] for index in wanted))
-                heads = tuple(h if h.dtype == o.dtype else h.astype(o.dtype) for h, o in zip(heads, outputs))
-                return tuple(g if g.dtype == d else g.astype(d) for g, d in zip(pullback(heads), dtypes))
-
+            pull = backward_of(self.fn, wanted, present, arity, self.data_inputs, self.on_whole)
             pull.__name__ = f"{self.name}_backward"
             found = self._backwards[key] = Kernel(
                 pull.__name__, pull, interpretable=self.interpretable, host=self.host, steady=self.steady
@@ -538,19 +509,7 @@ class Kernel:
         key = (wanted, count)
         jitted = self._pullbacks.get(key)
         if jitted is None:
-            fn = self.fn
-
-            def forward(*values: Any) -> tuple[Any, Any]:
-                def of_wanted(*some: Any) -> tuple[Any, Any]:
-                    full = list(values)
-                    for index, value in zip(wanted, some):
-                        full[index] = value
-                    results = fn(*full)
-                    return results[:count], results[count:]
-
-                heads, pullback, rest = jax.vjp(of_wanted, *(values[index] for index in wanted), has_aux=True)
-                return heads + rest, pullback
-
+            forward = forward_with_pullback(self.fn, wanted, count)
             forward.__name__ = f"{self.name}_forward"
             jitted = self._pullbacks[key] = Jitted(forward)
         if self.validate is not None:
@@ -575,60 +534,6 @@ class Kernel:
             raise
         except Exception as error:
             raise self._explain(error, values) from error
-
-
-_WHOLE = NUMBERS - FLOATS
-
-
-def _is_whole(value: Any) -> bool:
-    return getattr(value, "dtype", None) in _WHOLE
-
-
-def _in_floating_point(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Whole-number arrays as float64: MXNet differentiates with respect to them too, JAX does not."""
-    return tuple(value.astype(np.float64) if _is_whole(value) else value for value in values)
-
-
-def _apply(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:
-    return pullback(heads)
-
-
-_apply_jitted = Jitted(_apply)
-
-
-class Pullback:
-    """A pullback that is no compiled program: called with the head gradients.
-
-    Args:
-        run: from the head gradients to gradients.
-        wanted: which values they belong to, where that is not said elsewhere.
-    """
-
-    __slots__ = ("run", "wanted")
-
-    def __init__(
-        self, run: Callable[[tuple[Any, ...]], Sequence[Any]], wanted: tuple[int, ...] | None = None
-    ) -> None:
-        self.run = run
-        self.wanted = wanted
-
-
-def with_doubles(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that runs with 64-bit types, as all of the engine does."""
-
-    def run(*values: Any) -> Any:
-        with enable_x64(True):
-            return function(*values)
-
-    return run
-
-
-def apply_pullback(pullback: Any, heads: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Run a pullback that ``Kernel.with_pullback`` returned."""
-    if type(pullback) is Pullback:
-        return tuple(pullback.run(heads))
-    with enable_x64(True):
-        return _apply_jitted(pullback, heads)
 
 
 def _add(left: Any, right: Any) -> tuple[Any]:

@@ -20,7 +20,8 @@ from gluonjax._base.errors import MXNetError
 from gluonjax._base.scopes import modes
 from gluonjax._engine import lazy
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import ADD, Kernel, apply_pullback
+from gluonjax._engine.pullback import apply_pullback
+from gluonjax._engine.run import ADD, Kernel
 
 NOT_IN_GRAPH = (
     "Cannot differentiate node because it is not in a computational graph. You need to set is_recording to true or "

@@ -22,7 +22,8 @@ from gluonjax._engine.lazy import Origin, put_off
 from gluonjax._engine.lower import Lowered, lower
 from gluonjax._engine.op_by_op import OpByOp
 from gluonjax._engine.profile import recorder
-from gluonjax._engine.run import Kernel, Pullback, is_tracer
+from gluonjax._engine.pullback import Pullback
+from gluonjax._engine.run import Kernel, is_tracer
 from gluonjax._engine.tape import Node, wanted_inputs
 from gluonjax.ndarray._invoke import commit, new_handle
 from gluonjax.ndarray._recompiling import Compilations
