@@ -297,16 +297,20 @@ def sample_multinomial(
         Indices of shape (...) + shape; one row without shape gives (1,). With get_prob, (indices, log
         probability).
     """
-    check(is_floating(data.dtype), f"_sample_multinomial: data has dtype {data.dtype}; it must be floating")
     check(data.ndim >= 1, "_sample_multinomial: data has no axis of probabilities; give shape (k,) or (n, k)")
     classes, rows = data.shape[-1], data.shape[:-1]
+    result_shape = (rows + _positive("_sample_multinomial", tuple(shape))) or (1,)
+    if 0 in result_shape:
+        # MXNet looks at the dtype and the classes when it draws.
+        indices = lax.full(result_shape, 0, dtype)
+        return (indices, lax.full(result_shape, 0, data.dtype)) if get_prob else indices
+    check(is_floating(data.dtype), f"_sample_multinomial: data has dtype {data.dtype}; it must be floating")
     check(classes > 0, f"_sample_multinomial: data {data.shape} has no classes to draw from")
     most = 2 ** (jnp.finfo(dtype).nmant + 1) if is_floating(dtype) else np.iinfo(dtype).max
     check(
         classes <= most,
         f"_sample_multinomial: {classes} classes do not fit into {np.dtype(dtype).name}, which counts to {most}",
     )
-    result_shape = (rows + _positive("_sample_multinomial", tuple(shape))) or (1,)
     per_row = int(np.prod(shape, dtype=np.int64))
     table = lax.stop_gradient(data).astype(np.float32).reshape((-1, classes))
     total = jnp.cumsum(table, axis=1)
