@@ -258,8 +258,9 @@ def random_randint(
     wanted = np.dtype(np.int32) if dtype is None else np.dtype(dtype)
     check(wanted in (np.int32, np.int64), f"_random_randint: dtype {wanted}; use int32 or int64")
     first, last = (lax.convert_element_type(value, np.int64) for value in (low, high))
-    drawn = jax.random.randint(key, _given("_random_randint", shape), first, last, dtype=np.int64)
-    return drawn.astype(wanted)
+    # Where the range is empty, its lower end.
+    span = lax.max(lax.sub(*(lax.convert_element_type(end, np.uint64) for end in (last, first))), np.uint64(1))
+    return drawn("whole", key, _given("_random_randint", shape), wanted, first, span)
 
 
 def _check_randint(attrs: dict[str, Any]) -> None:
