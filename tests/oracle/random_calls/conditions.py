@@ -82,6 +82,11 @@ def gives_nothing(sample: Sample) -> bool:
     return any(not array.size or not array.ndim for array in found.values())
 
 
+def gives_no_proposals(sample: Sample) -> bool:
+    """No region is asked for."""
+    return sample.attrs.get("rpn_post_nms_top_n") == 0
+
+
 def fractional_half_steps(sample: Sample) -> bool:
     """Numbers of half precision at a distance, or from a start, that is not whole."""
     narrow = str(_setting(sample, "dtype")) in ("float16", "bfloat16")
