@@ -183,6 +183,17 @@ def test_generators() -> None:
     assert test_utils.var_check(uniform, 12**-0.5, 5000)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "float16", "float32", "float64"])
+def test_samples_are_counted_in_half_open_buckets(dtype: str) -> None:
+    samples = np.array([0, 1, 1, 2, 3, 5, 5, 7, 100], dtype)
+    if samples.dtype.kind == "f":
+        samples = np.append(samples, np.array([np.nan, np.inf, -np.inf], dtype))
+    buckets = [(-np.inf, 0), (0, 1), (1, 2.5), (4.5, 5), (5, 5.5), (200, np.inf)]
+    counts = test_utils.chi_square_check(lambda _: samples, buckets, [1 / 6] * 6, samples.size)[1]
+    # Minus infinity is in the first bucket, infinity at the end of the last.
+    assert counts.tolist() == [int(samples.dtype.kind == "f"), 1, 3, 0, 2, 0]
+
+
 def test_environment() -> None:
     os.environ.pop("GLUONJAX_TEST_ONE", None)
     with test_utils.environment({"GLUONJAX_TEST_ONE": "1", "GLUONJAX_TEST_TWO": None}):

@@ -61,6 +61,29 @@ def _poisson(words: Words, dtype: np.dtype, rate: Array) -> Array:
     return samplers.poisson(words, rate)
 
 
+def _whole(words: Words, dtype: np.dtype, low: Array, span: Array) -> Array:
+    """Whole numbers from ``low`` on: the upper half of a 64-bit word times the (uint64) size of the range.
+
+    No number is likelier than another by more than one in 2**64 divided by that size; and there is no division.
+    """
+    half, upper = np.uint64(32), lax.shift_right_logical
+    word = words(1, 64)[0]
+    shape = word.shape
+
+    def every(value: Any) -> Array:
+        return lax.broadcast_in_dim(value, shape, ())
+
+    shift, lower = every(half), every(np.uint64(0xFFFFFFFF))
+    high, rest = upper(word, shift), lax.bitwise_and(word, lower)
+    span_high, span_rest = every(upper(span, half)), every(lax.bitwise_and(span, np.uint64(0xFFFFFFFF)))
+    first = lax.add(lax.mul(high, span_rest), upper(lax.mul(rest, span_rest), shift))
+    second = lax.add(lax.mul(rest, span_high), lax.bitwise_and(first, lower))
+    place = lax.add(lax.mul(high, span_high), lax.add(upper(first, shift), upper(second, shift)))
+    # Sums of 64 bits go around, as they must for ranges of more than half of all numbers.
+    number = lax.add(place, every(lax.convert_element_type(low, np.uint64)))
+    return lax.convert_element_type(number, dtype)
+
+
 class Draw(NamedTuple):
     """One row: how words become samples, and up to how many samples NumPy makes them as fast as compiled blocks."""
 
@@ -72,6 +95,7 @@ DRAWS = {
     "uniform": Draw(_uniform, 32768),
     "normal": Draw(_normal, BLOCK),
     "exponential": Draw(_exponential, BLOCK),
+    "whole": Draw(_whole, BLOCK),
     "gamma": Draw(_gamma, 1024),
     "poisson": Draw(_poisson, 1024),
 }
@@ -145,8 +169,9 @@ def drawn(name: str, key: Array, shape: tuple[int, ...], dtype: np.dtype, *param
         name: which row.
         key: a JAX key.
         shape: shape of the result.
-        dtype: float32 or float64; ``poisson`` gives float64 always.
-        parameters: arrays of the result's shape: one for ``gamma`` and ``poisson``, else none.
+        dtype: float32 or float64; ``poisson`` gives float64 always. ``whole``: int32 or int64.
+        parameters: arrays of the result's shape: one for ``gamma`` and ``poisson``; for ``whole`` two numbers, the
+            lowest (int64) and how many there are (uint64); else none.
 
     Returns:
         Samples of scale 1 and location 0.
@@ -212,12 +237,13 @@ def block_of(name: str, dtype: np.dtype) -> Callable[..., Array]:
     """The samples ``start`` to ``start + BLOCK`` of a draw.
 
     Returns:
-        A function of the key's words (2,), the start, and the number of all samples (both uint32).
+        A function of the key's words (2,), the start, the number of all samples (both uint32), and numbers that are
+        parameters of the draw.
     """
 
-    def block(data: Array, start: Array, total: Array) -> Array:
+    def block(data: Array, start: Array, total: Array, *parameters: Array) -> Array:
         positions = lax.add(lax.iota(np.dtype(np.uint32), BLOCK), lax.broadcast(start, (BLOCK,)))
-        return DRAWS[name].form(_words_at(data, positions, total), dtype)
+        return DRAWS[name].form(_words_at(data, positions, total), dtype, *parameters)
 
     block.__name__ = block.__qualname__ = f"{_MARK}_{name}_block"
     return block

@@ -92,9 +92,10 @@ def gamma(x: Array) -> Array:
 
 
 def _psi(x: Array) -> Array:
-    """The digamma function with infinity at its poles, as MXNet has it."""
+    """The digamma function; at its poles MXNet has the largest double, which is infinite in narrower types."""
     pole = (x <= 0) & (x == lax.floor(x))
-    return lax.select(pole, lax.full_like(x, math.inf), lax.digamma(x))
+    largest = float(np.finfo(np.float64).max) if x.dtype == np.float64 else math.inf
+    return lax.select(pole, lax.full_like(x, largest), lax.digamma(x))
 
 
 @gamma.defjvp

@@ -258,8 +258,9 @@ def random_randint(
     wanted = np.dtype(np.int32) if dtype is None else np.dtype(dtype)
     check(wanted in (np.int32, np.int64), f"_random_randint: dtype {wanted}; use int32 or int64")
     first, last = (lax.convert_element_type(value, np.int64) for value in (low, high))
-    drawn = jax.random.randint(key, _given("_random_randint", shape), first, last, dtype=np.int64)
-    return drawn.astype(wanted)
+    # Where the range is empty, its lower end.
+    span = lax.max(lax.sub(*(lax.convert_element_type(end, np.uint64) for end in (last, first))), np.uint64(1))
+    return drawn("whole", key, _given("_random_randint", shape), wanted, first, span)
 
 
 def _check_randint(attrs: dict[str, Any]) -> None:
@@ -297,16 +298,20 @@ def sample_multinomial(
         Indices of shape (...) + shape; one row without shape gives (1,). With get_prob, (indices, log
         probability).
     """
-    check(is_floating(data.dtype), f"_sample_multinomial: data has dtype {data.dtype}; it must be floating")
     check(data.ndim >= 1, "_sample_multinomial: data has no axis of probabilities; give shape (k,) or (n, k)")
     classes, rows = data.shape[-1], data.shape[:-1]
+    result_shape = (rows + _positive("_sample_multinomial", tuple(shape))) or (1,)
+    if 0 in result_shape:
+        # MXNet looks at the dtype and the classes when it draws.
+        indices = lax.full(result_shape, 0, dtype)
+        return (indices, lax.full(result_shape, 0, data.dtype)) if get_prob else indices
+    check(is_floating(data.dtype), f"_sample_multinomial: data has dtype {data.dtype}; it must be floating")
     check(classes > 0, f"_sample_multinomial: data {data.shape} has no classes to draw from")
     most = 2 ** (jnp.finfo(dtype).nmant + 1) if is_floating(dtype) else np.iinfo(dtype).max
     check(
         classes <= most,
         f"_sample_multinomial: {classes} classes do not fit into {np.dtype(dtype).name}, which counts to {most}",
     )
-    result_shape = (rows + _positive("_sample_multinomial", tuple(shape))) or (1,)
     per_row = int(np.prod(shape, dtype=np.int64))
     table = lax.stop_gradient(data).astype(np.float32).reshape((-1, classes))
     total = jnp.cumsum(table, axis=1)

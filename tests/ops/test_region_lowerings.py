@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gluonjax._ops import registry
-from gluonjax._ops.contrib import _part_sampling, _suppression
+from gluonjax._ops.contrib import _part_sampling, _suppression, proposal
 
 # batch, output_dim, group_size, bins, part_size, classes of offsets, samples along a side
 PARTS = [(1, 4, 3, 3, 3, 1, 2), (3, 6, 2, 4, 3, 2, 3), (2, 6, 3, 4, 2, 3, 1), (2, 3, 2, 2, 2, 1, 4)]
@@ -86,3 +86,17 @@ def test_suppression_of_a_chain():
     """Each box removes the next one: as many rounds as boxes."""
     found = _suppression.suppress(jnp.ones(50, bool), lambda index: jnp.arange(50) == index + 1)
     np.testing.assert_array_equal(found, np.arange(50) % 2 == 0)
+
+
+def test_coordinates_at_the_edge_are_exact():
+    # Small differences of large numbers: in float32 they would be others in a batch, and others where interpreted.
+    draw = np.random.RandomState(7)
+    anchors = (draw.randint(0, 600, (500, 1)) + np.array([-200, -200, 200, 200])).astype(np.float32)
+    moves = draw.rand(500, 4).astype(np.float32)
+    with jax.enable_x64(True):
+        found = jax.jit(lambda anchors, moves: proposal._moved(anchors, moves, False))(anchors, moves)
+    assert found.dtype == np.float32
+    left, size, middle = anchors[:, :2].astype(np.float64), np.full(2, 401.0), moves[:, :2].astype(np.float64)
+    half = (np.exp(moves[:, 2:].astype(np.float64)) * size - 1) / 2
+    center = middle * size + left + 200
+    np.testing.assert_allclose(found, np.concatenate([center - half, center + half], axis=1), rtol=2e-7)

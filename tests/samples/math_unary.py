@@ -146,6 +146,8 @@ SAMPLES += [
         tag="negative",
         grad=(),
     ),
+    Sample("gammaln", (np.array([0.0, -1.0, -7.0, 1e-300, 2.0]),), numeric_grad=False, tag="poles"),
+    Sample("gammaln", (np.array([0.0, -1.0, 1e-30, 2.0], np.float32),), numeric_grad=False, tag="poles"),
     Sample("rint", (np.array([8388609.0, 16777215.0, -3.49], np.float32),), numeric_grad=False, tag="large"),
     Sample("round", (np.array([8388609.0, 0.49999997, -3.5], np.float32),), numeric_grad=False, tag="large"),
     Sample("hard_sigmoid", (np.array([-0.4, 0.2, 0.9], np.float32),), {"alpha": 0.5, "beta": 0.25}),

@@ -52,6 +52,7 @@ SAMPLES = [
     _random("_sample_multinomial", (ROWS[0],)),
     _random("_sample_multinomial", (ROWS,), shape=(2, 3), get_prob=True),
     _random("_sample_multinomial", (ROWS,), dtype="float32", shape=4, tag="as_float"),
+    _random("_sample_multinomial", (np.ones((2, 3), np.int32),), shape=(2, 0), get_prob=True, tag="no_draws"),
     _random("_shuffle", (np.arange(6, dtype=np.float32).reshape(3, 2),)),
     _random("_shuffle", (np.arange(5, dtype=np.int8),), tag="int8"),
     _random("_sample_unique_zipfian", range_max=10, shape=(2, 3)),

@@ -23,9 +23,13 @@ _EACH = 20.0
 def is_draw(equation: Any) -> bool:
     """Whether a call is one draw, with one key."""
     ins, outs = equation.invars, equation.outvars
-    if len(outs) != 1 or not ins or draw_named(equation.params.get("name"), outs[0].aval.shape) is None:
+    if len(outs) != 1 or not ins:
         return False
-    return ins[0].aval.shape == () and all(one.aval.shape == outs[0].aval.shape for one in ins[1:])
+    name = draw_named(equation.params.get("name"), outs[0].aval.shape)
+    if name is None or ins[0].aval.shape != ():
+        return False
+    wanted = outs[0].aval.shape if name in REJECTIONS else ()
+    return all(one.aval.shape == wanted for one in ins[1:])
 
 
 def is_large(equation: Any, patience: float) -> bool:
@@ -67,11 +71,11 @@ def _draw(site: Site) -> Function:
 def _in_blocks(name: str, out: Operand) -> Function:
     starts, total = range(0, out.size, BLOCK), np.uint32(out.size)
 
-    def make(words: np.ndarray) -> np.ndarray:
+    def make(words: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
         block = _block(name, out.dtype)
         drawn = np.empty(out.size, out.dtype)
         # All are launched before the first is waited for, so that they run side by side.
-        made = [block(words, np.uint32(start), total) for start in starts]
+        made = [block(words, np.uint32(start), total, *parameters) for start in starts]
         for start, samples in zip(starts, made):
             part = drawn[start : start + BLOCK]
             part[:] = np.asarray(samples)[: part.size]

@@ -36,14 +36,19 @@ def _inputs(known: dict[str, Shape | None], attrs: Attrs) -> dict[str, Shape]:
 
 
 def _moved(anchors: Array, deltas: Array, iou_loss: bool) -> Array:
-    """Anchors ``(boxes, 4)`` with predicted offsets applied."""
+    """Anchors ``(boxes, 4)`` with predicted offsets applied.
+
+    In float64: near the edge of an image a coordinate is the small difference of large ones, and float32 would show
+    whether a program ran compiled, alone or in a batch.
+    """
+    anchors, deltas = anchors.astype(np.float64), deltas.astype(np.float64)
     if iou_loss:
-        return anchors + deltas
+        return (anchors + deltas).astype(np.float32)
     size = anchors[:, 2:] - anchors[:, :2] + 1
     center = anchors[:, :2] + 0.5 * (size - 1)
     middle = deltas[:, :2] * size + center
     half = 0.5 * (jnp.exp(deltas[:, 2:]) * size - 1)
-    return jnp.concatenate([middle - half, middle + half], axis=1)
+    return jnp.concatenate([middle - half, middle + half], axis=1).astype(np.float32)
 
 
 def _rivals(boxes: Array, threshold: float) -> Any:

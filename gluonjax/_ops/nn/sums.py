@@ -1,7 +1,8 @@
 """Sums over all but the channels, in the order that a CPU does fast.
 
-XLA:CPU adds the innermost axis up one number after the other. Adding whole images (or rows) to each other first is a
-loop over contiguous memory that vectorizes: 4 times as fast at (8, 64, 112, 112), 6 times at (8, 128, 28, 28).
+XLA:CPU adds the innermost axis up one number after the other, which takes long and rounds each time. Adding whole
+images (or rows) to each other first is a loop over contiguous memory that vectorizes, and a product with ones leaves
+the rest to a library that keeps several sums: 4 times as fast at (8, 64, 112, 112), 8 times at (8, 128, 28, 28).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def sum_over(data: Array, axes: tuple[int, ...]) -> Array:
     if len(axes) < 2 or last not in axes or data.size < WORTH_STAGES or not on_cpu():
         return lax.reduce_sum(data, axes=axes)
     outer = min(axes, key=lambda axis: (axis == last, data.shape[axis] < 4, axis))
-    # Without the barrier XLA makes one sum of the two again.
-    partial = lax.optimization_barrier(lax.reduce_sum(data, axes=(outer,)))
-    return lax.reduce_sum(partial, axes=tuple(axis - (axis > outer) for axis in axes if axis != outer))
+    partial = lax.reduce_sum(data, axes=(outer,))
+    rest = tuple(axis - (axis > outer) for axis in axes if axis != outer)
+    ones = lax.full([partial.shape[axis] for axis in rest], 1, data.dtype)
+    return lax.dot_general(partial, ones, ((rest, tuple(range(len(rest)))), ((), ())))

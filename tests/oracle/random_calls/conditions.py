@@ -26,9 +26,10 @@ def whole(sample: Sample) -> bool:
 
 
 def special(sample: Sample) -> bool:
-    """An input has a NaN, an infinity or a number that overflows when multiplied."""
+    """An input has a NaN, an infinity, or a number that overflows when multiplied or divided by."""
     with np.errstate(all="ignore"):
-        return any(not (np.abs(a.astype(np.float64)) < 1e15).all() for a in sample.inputs if a.size)
+        sizes = [np.abs(array.astype(np.float64)) for array in sample.inputs]
+        return any(not (size < 1e15).all() or ((size > 0) & (size < 1e-37)).any() for size in sizes)
 
 
 def empty(sample: Sample) -> bool:
@@ -79,6 +80,11 @@ def gives_nothing(sample: Sample) -> bool:
     """Some result has no elements or no axes: outside of the NumPy mode, shapes that MXNet does not know."""
     found = run(sample).arrays or {}
     return any(not array.size or not array.ndim for array in found.values())
+
+
+def gives_no_proposals(sample: Sample) -> bool:
+    """No region is asked for."""
+    return sample.attrs.get("rpn_post_nms_top_n") == 0
 
 
 def fractional_half_steps(sample: Sample) -> bool:
@@ -297,6 +303,11 @@ def skipped_update(sample: Sample) -> bool:
 
 
 # Of the numbers that differ, ours and MXNet's.
+
+
+def unbounded(sample: Sample, ours: Numbers, theirs: Numbers) -> bool:
+    """An infinity there, a number here."""
+    return bool(np.isinf(theirs).all() and np.isfinite(ours).all())
 
 
 def beyond(sample: Sample, ours: Numbers, theirs: Numbers) -> bool:
