@@ -18,6 +18,7 @@ from gluonjax._base.dtypes import is_floating
 from gluonjax._ops.families import FLOAT32, FLOAT64, INT64, cut_to, is_half
 from gluonjax._ops.math_unary import absolute
 from gluonjax._ops.opdef import Attrs, check, operator, zero_grad
+from gluonjax._ops.products import product
 
 Axes = tuple[int, ...] | None
 Reducer = Callable[[Array, tuple[int, ...]], Array]
@@ -62,11 +63,6 @@ def _reduce(reducer: Reducer, data: Array, axes: tuple[int, ...], keepdims: bool
 def total(data: Array, axes: tuple[int, ...]) -> Array:
     """Sum in the array's own dtype; for booleans: any."""
     return lax.reduce_or(data, axes) if data.dtype == np.bool_ else lax.reduce_sum(data, axes)
-
-
-def product(data: Array, axes: tuple[int, ...]) -> Array:
-    """Product in the array's own dtype; for booleans: all."""
-    return lax.reduce_and(data, axes) if data.dtype == np.bool_ else lax.reduce_prod(data, axes)
 
 
 def average(data: Array, axes: tuple[int, ...]) -> Array:
