@@ -12,7 +12,7 @@ from gluonjax._ops.nn.sums import WORTH_STAGES, sum_over
 
 @pytest.mark.parametrize(
     ("shape", "most"),
-    [((2, 64, 112, 112), 3e-7), ((1, 17, 90, 91), 1e-6), ((4, 32, 32, 32), 1e-6), ((8, 128, 28, 28), 1e-6)],
+    [((2, 64, 112, 112), 3e-7), ((1, 17, 90, 91), 2e-6), ((4, 32, 32, 32), 2e-6), ((8, 128, 28, 28), 2e-6)],
 )
 def test_compiled_sums_round_little(shape, most):
     data = np.random.RandomState(0).rand(*shape).astype(np.float32)
