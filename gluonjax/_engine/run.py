@@ -190,8 +190,12 @@ class Kernel:
             defer: put the call off where it would be compiled, to become part of a larger program.
         """
         plan = self.lookup(values)
-        if plan is not None:
-            return self.run_planned(plan, values, on_host, device, defer)
+        if plan is None:
+            return self.run_observed(values, on_host, device)
+        return self.run_planned(plan, values, on_host, device, defer)
+
+    def run_observed(self, values: Sequence[Any], on_host: bool, device: Any = None) -> tuple[Any, ...]:
+        """``run`` where ``lookup`` has answered None."""
         if modes.tracer is not None and any([is_tracer(value) for value in values]):
             return self._run_traced(values)
         return self._run_timed(values, on_host, device)

@@ -494,8 +494,7 @@ def _put_range(array: Any, key: Any, offset: int, shape: tuple[int, ...], value:
         return
     kind = type(value)
     if (kind is int or kind is float) and -EXACT <= value <= EXACT:
-        cell = array._cell
-        base = cell.value
+        base = array._cell.value
         if type(base) is np.ndarray and (
             base.dtype.char in "fd" or (kind is int and 0 <= value <= 127 and base.dtype.kind in "iu")
         ):
@@ -505,8 +504,7 @@ def _put_range(array: Any, key: Any, offset: int, shape: tuple[int, ...], value:
             else:
                 start = array._view[0] + offset
                 changed.reshape(-1)[start : start + math.prod(shape)] = value
-            cell.value = changed
-            cell.version += 1
+            array._cell.replace(changed)
             return
     _assign(array if shape == array.shape else array._share(offset, shape), value, shape)
 

@@ -228,7 +228,7 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         device = None if arity or on_host else ctx.jax_device
         plan = kernel.lookup(values)
         if plan is None:
-            results = kernel.run(values, on_host, device, defer)
+            results = kernel.run_observed(values, on_host, device)
         else:
             results = kernel.run_planned(plan, values, on_host, device, defer)
     if results and type(results[0]) is not np.ndarray and on_host and np.ndarray in map(type, values):
@@ -259,11 +259,9 @@ def run_operator(op: OpDef, inputs: Sequence[Any], given: dict[str, Any], out: A
         modes.watch.forward(op.name, values, results, node)
     if out is not None:
         if node is None and type(out) is cls and out._view is None and len(results) == 1:
-            cell, value = out._cell, results[0]
-            old = cell.value
+            old, value = out._cell.value, results[0]
             if value.shape == old.shape and value.dtype == old.dtype:
-                cell.value = value
-                cell.version += 1
+                out._cell.replace(value)
                 return out
         return _write_out(op, out, results, node)
     if len(results) == 1:

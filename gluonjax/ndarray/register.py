@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from gluonjax._base.errors import OperatorError
-from gluonjax._engine.functions import documentation_of, namespace_of, signature_of, sort_arguments
+from gluonjax._engine.functions import documentation_of, names_in, namespace_of, signature_of, sort_arguments
 from gluonjax._ops import registry
 from gluonjax._ops.opdef import OpDef
 from gluonjax.ndarray import _namespaces
@@ -106,21 +106,11 @@ def _drop_unused(op: OpDef, slots: list[Any], given: dict[str, Any]) -> list[Any
 def install(namespaces: dict[str, ModuleType], main: ModuleType) -> None:
     """Let every registered name be found in its namespace; names a module defines itself stay."""
     for space, module in namespaces.items():
-        _namespaces.install(module, functools.partial(_internal_names if space == "_internal" else _names, space),
-                            operator_function)  # fmt: skip
-    _namespaces.install(main, functools.partial(_names, "op"), operator_function)
+        names = _internal_names if space == "_internal" else functools.partial(names_in, space)
+        _namespaces.install(module, names, operator_function)
+    _namespaces.install(main, functools.partial(names_in, "op"), operator_function)
 
 
-def _names(space: str) -> dict[str, str]:
-    """{name in a namespace: registered name}; of two with one name the first counts."""
-    found: dict[str, str] = {}
-    for name in registry.names():
-        where, short = namespace_of(name)
-        if where == space:
-            found.setdefault(short, name)
-    return found
-
-
-def _internal_names(space: str) -> dict[str, str]:
+def _internal_names() -> dict[str, str]:
     """``_internal`` has its own and, by their registered names, those of the other namespaces."""
     return {name: name for name in registry.names() if namespace_of(name)[0] != "op"}

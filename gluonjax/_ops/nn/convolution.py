@@ -116,10 +116,11 @@ def correlate(
             return tiles.gathered(_padded(data, axes, padding), weight)
         if max(spread) == 1 and few_channels.suits(weight, channel) and len(axes) < 3:
             return few_channels.few_channels(_padded(data, axes, padding), weight, stride, dilate)
-        if channel == 1 and max(spread) == 1 and len(axes) < 3:
-            padded = _padded(data, axes, padding)
-            if shrinking.suits(padded, weight, stride, tuple(sizes.values())):
-                return shrinking.shrinking(padded, weight, dilate)
+        if (
+            channel == 1 and max(spread) == 1 and len(axes) < 3
+            and shrinking.suits(data, weight, stride, padding, tuple(sizes.values()))
+        ):  # fmt: skip
+            return shrinking.shrinking(_padded(data, axes, padding), weight, dilate)
         if len(axes) == 3:
             flat = (2, 3) if channel == 1 else (1, 2)
 

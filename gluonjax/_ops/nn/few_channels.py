@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array, lax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from gluonjax._ops.nn.windows import correlated_size, offsets, strided_slice
+from gluonjax._ops.nn.windows import convolved, correlated_size, offsets, strided_slice
 
 # Up to this many products for an output, products of shifted channels beat XLA's convolution too; more of them
 # where rows are read without gaps.
@@ -58,7 +58,7 @@ def few_channels(data: Array, weight: Array, stride: tuple[int, ...], dilate: tu
         # convolution and a loss with their gradients. It leaves calls alone that must not be inlined.
         with set_xla_metadata(inlineable="false"):
             return _shifted(data, weight, stride, dilate)
-    return (_patched if filters >= FEWEST_FILTERS else _convolved)(data, weight, stride, dilate)
+    return (_patched if filters >= FEWEST_FILTERS else convolved)(data, weight, stride, dilate)
 
 
 def _patched(data: Array, weight: Array, stride: tuple[int, ...], dilate: tuple[int, ...]) -> Array:
@@ -78,13 +78,6 @@ def _patched(data: Array, weight: Array, stride: tuple[int, ...], dilate: tuple[
     else:
         found = product(data)
     return lax.reshape(found, (data.shape[0], filters, *size))
-
-
-def _convolved(data: Array, weight: Array, stride: tuple[int, ...], dilate: tuple[int, ...]) -> Array:
-    numbers = lax.ConvDimensionNumbers(*(tuple(range(data.ndim)),) * 3)
-    return lax.conv_general_dilated(
-        data, weight, stride, [(0, 0)] * len(stride), rhs_dilation=dilate, dimension_numbers=numbers
-    )
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3))
@@ -145,7 +138,7 @@ def _backward(
     copies = lax.broadcast_in_dim(matrix, (batch, *matrix.shape), (1, 2))
     of_patches = lax.dot_general(copies, flat, (((2,), (1,)), ((0,), (0,))))
     (of_data,) = jax.linear_transpose(lambda values: _patches(values, kernel, stride, dilate), data)(of_patches)
-    _, pullback = jax.vjp(lambda kernels: _convolved(data, kernels, stride, dilate), weight)
+    _, pullback = jax.vjp(lambda kernels: convolved(data, kernels, stride, dilate), weight)
     return of_data, pullback(head)[0]
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gluonjax._ops.nn.windows import correlated_size, interleave, offsets, pad_axes, strided_slice
+from gluonjax._ops.nn.windows import convolved, correlated_size, interleave, offsets, pad_axes, strided_slice
 
 # Up to this many products for each output, of so many channels: more are better off in a product of matrices.
 MOST_PRODUCTS = 72
@@ -128,16 +128,12 @@ def _in_parts(
     own = jnp.eye(merged, dtype=weight.dtype).reshape(1, merged, 1, merged, *(1,) * (1 + len(kernel)))
     kernels = lax.reshape(lax.mul(*jnp.broadcast_arrays(split, own)),
                           (count, merged * filters, merged * channels, *kernel))  # fmt: skip
-    numbers = lax.ConvDimensionNumbers(*(tuple(range(data.ndim)),) * 3)
     parts = [
-        lax.conv_general_dilated(
-            part, lax.squeeze(own_kernel, (0,)), stride, [(0, 0)] * len(kernel), rhs_dilation=dilate,
-            dimension_numbers=numbers,
-        )
+        convolved(part, lax.squeeze(own_kernel, (0,)), stride, dilate)
         for part, own_kernel in zip(
             lax.split(data, (merged * channels,) * count, axis=1), lax.split(kernels, (1,) * count, axis=0)
         )
-    ]  # fmt: skip
+    ]
     return lax.concatenate(parts, 1)
 
 

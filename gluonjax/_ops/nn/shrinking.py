@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from gluonjax._ops.nn.windows import offsets, pad_axes, strided_slice
+from gluonjax._ops.nn.windows import convolved, offsets, pad_axes, strided_slice
 
 # With so many data elements for an output the zeros around it cost more than writing columns.
 LEAST_SHRINKING = 1.5
@@ -21,11 +22,14 @@ LEAST_SHRINKING = 1.5
 MOST_COLUMNS = 1 << 22
 
 
-def suits(data: Array, weight: Array, stride: tuple[int, ...], size: tuple[int, ...]) -> bool:
-    """Whether ``shrinking`` is the way to convolve padded data, channels on axis 1, with outputs of ``size``."""
-    if max(stride) > 1 or math.prod(data.shape[2:]) < LEAST_SHRINKING * math.prod(size):
+def suits(
+    data: Array, weight: Array, stride: tuple[int, ...], padding: Sequence[tuple[int, int]], size: Sequence[int]
+) -> bool:
+    """Whether ``shrinking`` is the way to convolve, channels on axis 1, with outputs of ``size``."""
+    padded = [length + sum(around) for length, around in zip(data.shape[2:], padding)]
+    if max(stride) > 1 or math.prod(padded) < LEAST_SHRINKING * math.prod(size):
         return False
-    columns = data.shape[0] * data.shape[-1] * math.prod(size[:-1]) * weight.shape[0] * weight.shape[-1]
+    columns = data.shape[0] * padded[-1] * math.prod(size[:-1]) * weight.shape[0] * weight.shape[-1]
     return columns <= MOST_COLUMNS
 
 
@@ -37,8 +41,7 @@ def shrinking(data: Array, weight: Array, dilate: tuple[int, ...]) -> Array:
         data: ``(batch, channels, padded spatial...)``.
         weight: ``(filters, channels, kernel...)``.
     """
-    ones = (1,) * len(dilate)
-    return lax.conv_general_dilated(data, weight, ones, "VALID", rhs_dilation=dilate)
+    return convolved(data, weight, (1,) * len(dilate), dilate)
 
 
 def _forward(data: Array, weight: Array, dilate: tuple[int, ...]) -> tuple[Array, tuple[Array, Array]]:
@@ -47,11 +50,8 @@ def _forward(data: Array, weight: Array, dilate: tuple[int, ...]) -> tuple[Array
 
 def _backward(dilate: tuple[int, ...], saved: tuple[Array, Array], head: Array) -> tuple[Array, Array]:
     data, weight = saved
-
-    def of_kernels(kernels: Array) -> Array:
-        return lax.conv_general_dilated(data, kernels, (1,) * len(dilate), "VALID", rhs_dilation=dilate)
-
-    (of_weight,) = jax.linear_transpose(of_kernels, weight)(head)
+    ones = (1,) * len(dilate)
+    (of_weight,) = jax.linear_transpose(lambda kernels: convolved(data, kernels, ones, dilate), weight)(head)
     return _of_data(data.shape, weight, dilate, head), of_weight
 
 

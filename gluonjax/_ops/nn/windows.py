@@ -109,6 +109,14 @@ def padded_slice(
     return pad_axes(inside, axes, filler, first, [n - b for n, b in zip(size, end)], (0,) * len(first))
 
 
+def convolved(data: Array, weight: Array, stride: tuple[int, ...], dilate: tuple[int, ...]) -> Array:
+    """XLA's convolution of padded data, channels first."""
+    numbers = lax.ConvDimensionNumbers(*(tuple(range(data.ndim)),) * 3)
+    return lax.conv_general_dilated(
+        data, weight, stride, [(0, 0)] * len(stride), rhs_dilation=dilate, dimension_numbers=numbers
+    )
+
+
 # From this many elements in a window along one axis on, its maximum is found by doubling.
 WORTH_DOUBLING = 6
 # Elements beyond which nine passes over data cost nine times its way from memory.

@@ -10,6 +10,7 @@ import numpy as np
 
 from gluonjax._base import aligned
 from gluonjax._base.devices import current_context
+from gluonjax._base.dtypes import BFLOAT16, NUMBERS
 from gluonjax._base.scopes import modes
 from gluonjax._engine.profile import recorder
 from gluonjax._engine.run import is_tracer
@@ -20,8 +21,7 @@ from gluonjax.ndarray.ndarray import wrap
 # Data sets whose elements are rows of arrays, as long as nobody has changed how they are taken.
 _TAKES = {kind: kind.__getitem__ for kind in (ArrayDataset, SimpleDataset)}
 _WHOLE = frozenset((int, np.int32, np.int64))
-_DTYPES = frozenset(map(np.dtype, ("float16", "float32", "float64", "uint8", "int8", "int32", "int64")))
-
+_DTYPES = NUMBERS - {BFLOAT16}
 
 # Functions that do nothing but stack samples.
 _stackers: set[Callable[..., Any]] = set()
